@@ -1,0 +1,1 @@
+"""The compiled core: one documented stub per module; sources in core/."""

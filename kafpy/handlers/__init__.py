@@ -1,0 +1,1 @@
+"""What an API means: one small file each."""

@@ -1,0 +1,1 @@
+"""What a log may keep: policy over the core logs."""

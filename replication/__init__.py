@@ -1,0 +1,1 @@
+"""Who is in sync and who leads. Arrives with clusters; nothing here yet."""

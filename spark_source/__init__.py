@@ -1,0 +1,1 @@
+"""Rows for Spark. Arrives with the data source; nothing here yet."""
