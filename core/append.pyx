@@ -1,0 +1,460 @@
+"""The append that moves a log's segments, limits, producers and waiters, and the helpers' work that follows it.
+
+An append runs under the log's mutex: producer sequences, offsets stamped in place, one pwritev, index, limits, waiters.
+A write that fails or falls short publishes nothing and takes the log offline for good, so that no later append can build on
+it; what the file holds beyond the last published batch is cut by recovery. Whatever may block longer than a buffered
+write (next file, space, sync) is a helper's job.
+"""
+
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t
+from libc.stdlib cimport free, malloc, realloc
+from kafpy._core.atomic cimport atomic_add32, atomic_add64, atomic_swap32
+from kafpy._core.batch cimport BatchInfo, BatchPolicy, batch_stamp
+from kafpy._core.index cimport index_memory, index_new
+from kafpy._core.partition cimport *
+from kafpy._core.posix cimport *
+from kafpy._core.producers cimport DUPLICATE, producers_check, producers_free, producers_note
+from kafpy._core.runtime cimport Job, Letter, Mailbox, mailbox_post, runtime_submit
+from kafpy._core.segment cimport (
+    Segment, SegmentFile, file_open, file_ref, file_unref, segment_free, segment_new, segment_note, segment_path,
+    segment_seal, segment_write_index
+)
+
+cdef int16_t UNKNOWN_TOPIC_OR_PARTITION = 3
+cdef int16_t NOT_LEADER_OR_FOLLOWER = 6
+cdef int16_t KAFKA_STORAGE_ERROR = 56
+cdef enum: WRITE_VECTORS = 256
+cdef enum: MEBIBYTE = 1 << 20
+cdef enum: PACE_BYTES = 64 << 20
+
+
+cdef CLog* log_ref(CLog* log) noexcept nogil:
+    atomic_add32(&log.refs, 1)
+    return log
+
+
+cdef void log_unref(CLog* log) noexcept nogil:
+    cdef int32_t i
+    if log == NULL or atomic_add32(&log.refs, -1) != 0:
+        return
+    for i in range(log.segment_count):
+        drop_segment(log, log.segments[i])
+    free(log.segments)
+    file_unref(log.next_file)
+    producers_free(&log.producers)
+    free(log.recent)
+    free(log.directory)
+    pthread_mutex_destroy(&log.lock)
+    free(log)
+
+
+cdef void drop_segment(CLog* log, Segment* segment) noexcept nogil:
+    if segment.sealed and segment.index != NULL:
+        atomic_add64(&log.runtime.index_bytes, -index_memory(segment.index))
+    segment_free(segment)
+
+
+cdef void log_policy(CLog* log, BatchPolicy* policy, bint* open_batches) noexcept nogil:
+    """What a batch for this log is checked against. Settings may change at any time; a batch sees one state of them."""
+    log_lock(&log.lock)
+    policy.max_message_bytes = log.settings.max_message_bytes
+    policy.before_max_ms = log.settings.before_max_ms
+    policy.after_max_ms = log.settings.after_max_ms
+    policy.log_append_time = log.settings.log_append_time
+    policy.keys_required = log.settings.keys_required
+    open_batches[0] = log.settings.open_batches
+    log_unlock(&log.lock)
+
+
+# ---- waiters
+
+cdef bint log_wait(CLog* log, Waiter* waiter, Mailbox* mailbox, WaiterKind kind, int64_t offset) noexcept nogil:
+    """Register, unless the high watermark has already moved from `offset` (data) or reached it (offset): then False."""
+    cdef bint late
+    log_lock(&log.lock)
+    if kind == WAITS_FOR_DATA:
+        late = log.high_watermark != offset
+    else:
+        late = log.high_watermark >= offset
+    late = late or log.closed or log.offline
+    if not late:
+        waiter.log = log_ref(log)
+        waiter.mailbox = mailbox
+        waiter.kind = kind
+        waiter.offset = offset
+        waiter.previous = NULL
+        waiter.next = log.waiters
+        if log.waiters != NULL:
+            log.waiters.previous = waiter
+        log.waiters = waiter
+    log_unlock(&log.lock)
+    return not late
+
+
+cdef void log_forget(Waiter* waiter) noexcept nogil:
+    """Take it out of its log. A letter may still be under way: whoever frees the waiter looks at `queued` first."""
+    cdef CLog* log = waiter.log
+    if log == NULL:
+        return
+    log_lock(&log.lock)
+    if waiter.previous != NULL:
+        waiter.previous.next = waiter.next
+    else:
+        log.waiters = waiter.next
+    if waiter.next != NULL:
+        waiter.next.previous = waiter.previous
+    waiter.log = NULL
+    log_unlock(&log.lock)
+    log_unref(log)
+
+
+cdef void notify(CLog* log, Mailbox* own, Letter** news) noexcept nogil:
+    """Tell the waiters. Those of the calling plane come back in `news`: it needs no wake-up."""
+    cdef Waiter* waiter = log.waiters
+    while waiter != NULL:
+        if (waiter.kind == WAITS_FOR_DATA or log.high_watermark >= waiter.offset or log.offline or log.closed) \
+                and not atomic_swap32(&waiter.queued, 1):
+            if waiter.mailbox == own:
+                waiter.letter.next = news[0]
+                news[0] = &waiter.letter
+            else:
+                mailbox_post(waiter.mailbox, &waiter.letter)
+        waiter = waiter.next
+
+
+# ---- append
+
+cdef void go_offline(CLog* log) noexcept nogil:
+    log.offline = True
+    notify(log, NULL, NULL)
+
+
+cdef bint must_roll(CLog* log, Segment* active, int64_t position, const BatchInfo* info, int64_t next_offset) noexcept nogil:
+    """LogSegment.shouldRoll: too large, too old by the batches' own time, index full, or offsets out of an int32's reach."""
+    if position == 0:
+        return False
+    return (position + info.size > log.settings.segment_bytes
+            or (active.first_timestamp >= 0 and info.max_timestamp - active.first_timestamp > log.settings.segment_ms)
+            or (<int64_t>active.index.offset_count + 1) * 8 > log.settings.segment_index_bytes
+            or next_offset + info.last_offset_delta - active.base_offset > 0x7FFFFFFF)
+
+
+cdef bint add_segment(CLog* log, Segment* segment) noexcept nogil:
+    cdef Segment** grown
+    cdef int32_t room
+    if log.segment_count == log.segment_room:
+        room = log.segment_room * 2 if log.segment_room else 4
+        grown = <Segment**>realloc(log.segments, room * sizeof(Segment*))
+        if grown == NULL:
+            return False
+        log.segments = grown
+        log.segment_room = room
+    log.segments[log.segment_count] = segment
+    log.segment_count += 1
+    return True
+
+
+cdef bint roll(CLog* log) noexcept nogil:
+    """Start a new active segment; False when its file cannot be had."""
+    cdef Segment* old = log.segments[log.segment_count - 1]
+    cdef Segment* fresh = segment_new(log.log_end_offset)
+    cdef char[4200] path
+    cdef char[4200] prepared
+    if fresh == NULL:
+        return False
+    segment_path(path, 4200, log.directory, fresh.base_offset, b".log")
+    fresh.index = index_new()
+    if log.next_file != NULL:
+        snprintf(prepared, 4200, b"%s/next", log.directory)
+        fresh.file = log.next_file
+        log.next_file = NULL
+        if rename(prepared, path):
+            segment_free(fresh)
+            return False
+    else:
+        fresh.file = file_open(log.runtime, path, O_RDWR | O_CREAT | O_TRUNC)
+    if fresh.file == NULL or fresh.index == NULL or not add_segment(log, fresh):
+        segment_free(fresh)
+        return False
+    segment_seal(old)
+    atomic_add64(&log.runtime.index_bytes, index_memory(old.index))
+    log.recent_count = 0
+    start_job(log, &log.sealing)
+    return True
+
+
+cdef void remember(CLog* log, int64_t base_offset, int64_t position, const BatchInfo* info) noexcept nogil:
+    if log.recent == NULL:
+        log.recent = <Recent*>malloc(RECENT * sizeof(Recent))
+        if log.recent == NULL:
+            return
+    log.recent_newest = (log.recent_newest + 1) % RECENT
+    log.recent[log.recent_newest] = Recent(base_offset, base_offset + info.last_offset_delta, position, info.size)
+    if log.recent_count < RECENT:
+        log.recent_count += 1
+
+
+cdef bint admit(CLog* log, Append* item, int64_t now_ms, int64_t next_offset) noexcept nogil:
+    """Whether the batch goes into the write: producer sequences decide. A repeat is answered with its first offset."""
+    cdef int64_t first_offset = -1
+    item.position = -1
+    if item.error:
+        return False
+    if item.info.producer_id >= 0:
+        item.error = producers_check(&log.producers, &item.info, &first_offset)
+        if item.error == DUPLICATE:
+            item.error = 0
+            item.base_offset = first_offset
+            item.end_offset = first_offset + item.info.last_offset_delta + 1
+            return False
+        # Noted before the write, so that the next batch of this turn is checked against it. Should the write fail, the
+        # log goes offline and nobody asks again.
+        if item.error == 0 and not producers_note(&log.producers, &item.info, next_offset, now_ms, log.settings.producer_expiry_ms):
+            item.error = KAFKA_STORAGE_ERROR
+        if item.error:
+            return False
+    return True
+
+
+cdef bint write_all(Segment* active, const iovec* vectors, int count, int64_t total) noexcept nogil:
+    return count == 0 or pwritev(active.file.fd, vectors, count, active.size) == total
+
+
+cdef Append* append_run(CLog* log, Append* item, int64_t now_ms, bint* rolled) noexcept nogil:
+    """Write as many items as go into the active segment with one call, publish them, and return the first one left."""
+    cdef Segment* active = log.segments[log.segment_count - 1]
+    cdef iovec[WRITE_VECTORS] vectors
+    cdef int count = 0
+    cdef int64_t position = active.size, next_offset = log.log_end_offset
+    cdef Append* first = item
+    rolled[0] = False
+    while item != NULL and count < WRITE_VECTORS:
+        if item.error == 0 and must_roll(log, active, position, &item.info, next_offset):
+            rolled[0] = True
+            break
+        if admit(log, item, now_ms, next_offset):
+            batch_stamp(item.data, next_offset, log.leader_epoch)
+            item.base_offset = next_offset
+            item.position = position
+            vectors[count].iov_base = item.data
+            vectors[count].iov_len = item.info.size
+            count += 1
+            position += item.info.size
+            next_offset += <int64_t>item.info.last_offset_delta + 1
+        item = item.next
+    if not write_all(active, vectors, count, position - active.size):
+        go_offline(log)
+        return first
+    while first != item:
+        if first.position >= 0:
+            segment_note(active, &first.info, first.base_offset, first.position, log.settings.index_interval_bytes)
+            remember(log, first.base_offset, first.position, &first.info)
+            first.end_offset = active.end_offset
+        first.log_start_offset = log.log_start_offset
+        first = first.next
+    log.log_end_offset = next_offset
+    return item
+
+
+cdef void log_append(CLog* log, Append* first, int64_t now_ms, Mailbox* own, Letter** news) noexcept nogil:
+    """Append a turn's batches in order. Each item gets its result; data must stay until this returns."""
+    cdef Append* item = first
+    cdef int64_t before
+    cdef bint rolled
+    cdef int16_t refusal = 0
+    log_lock(&log.lock)
+    before = log.log_end_offset
+    while item != NULL and not refusal:
+        if log.closed:
+            refusal = UNKNOWN_TOPIC_OR_PARTITION
+        elif log.offline:
+            refusal = KAFKA_STORAGE_ERROR
+        elif not log.leader:
+            refusal = NOT_LEADER_OR_FOLLOWER
+        else:
+            item = append_run(log, item, now_ms, &rolled)
+            if rolled and not log.offline and not roll(log):
+                go_offline(log)
+    while item != NULL:
+        item.error = item.error or refusal
+        item.position = item.base_offset = -1
+        item = item.next
+    if log.log_end_offset != before:
+        appended(log, own, news)
+    log_unlock(&log.lock)
+
+
+cdef void appended(CLog* log, Mailbox* own, Letter** news) noexcept nogil:
+    cdef Segment* active = log.segments[log.segment_count - 1]
+    if log.settings.flush_messages > 1:
+        log.high_watermark = log.last_stable_offset = log.log_end_offset
+        notify(log, own, news)
+    if log.log_end_offset - log.recovery_point >= log.settings.flush_messages:
+        start_job(log, &log.flushing)
+    if active.size >= MEBIBYTE and (active.allocated - active.size < MEBIBYTE // 2 or active.size - active.paced >= 2 * PACE_BYTES):
+        start_job(log, &log.preparing)
+
+
+# ---- helper jobs
+
+cdef void start_job(CLog* log, LogJob* job) noexcept nogil:
+    """Under the log's lock."""
+    if not job.pending:
+        job.pending = True
+        job.log = log_ref(log)
+        runtime_submit(log.runtime, &job.job)
+
+
+cdef void end_job(LogJob* job) noexcept nogil:
+    cdef CLog* log = job.log
+    log_lock(&log.lock)
+    job.pending = False
+    log_unlock(&log.lock)
+    log_unref(log)
+
+
+cdef void prepare(Job* job) noexcept nogil:
+    """Space ahead of a busy log in growing steps, write-back under way behind it, the next file when half of this one is full."""
+    cdef CLog* log = (<LogJob*>job).log
+    cdef Segment* active
+    cdef SegmentFile* file
+    cdef SegmentFile* fresh = NULL
+    cdef char[4200] path
+    cdef int64_t size, allocated, paced, step
+    cdef bint wants_next
+    log_lock(&log.lock)
+    active = log.segments[log.segment_count - 1]
+    size = active.size
+    allocated = max(active.allocated, size)
+    paced = active.paced
+    file = file_ref(active.file)
+    wants_next = log.next_file == NULL and size > log.settings.segment_bytes // 2
+    step = min(max(size, <int64_t>MEBIBYTE), <int64_t>16 * MEBIBYTE)
+    step = min(step, max(log.settings.segment_bytes - allocated, 0))
+    log_unlock(&log.lock)
+    if allocated - size < step and fallocate(file.fd, FALLOC_FL_KEEP_SIZE, allocated, step) == 0:
+        allocated += step
+    if size - paced >= 2 * PACE_BYTES:
+        sync_file_range(file.fd, paced, size - PACE_BYTES - paced, SYNC_FILE_RANGE_WRITE)
+        paced = size - PACE_BYTES
+    if wants_next:
+        snprintf(path, 4200, b"%s/next", log.directory)
+        fresh = file_open(log.runtime, path, O_RDWR | O_CREAT | O_TRUNC)
+    log_lock(&log.lock)
+    active = log.segments[log.segment_count - 1]
+    if active.file == file:
+        active.allocated = allocated
+        active.paced = paced
+        if fresh != NULL and log.next_file == NULL:
+            log.next_file = fresh
+            fresh = NULL
+    log_unlock(&log.lock)
+    file_unref(fresh)
+    file_unref(file)
+    end_job(<LogJob*>job)
+
+
+cdef Segment* next_unflushed(CLog* log) noexcept nogil:
+    cdef int32_t i
+    for i in range(log.segment_count - 1):
+        if not log.segments[i].flushed:
+            return log.segments[i]
+    return NULL
+
+
+cdef bint sync_directory(const char* directory) noexcept nogil:
+    cdef int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    cdef bint good = fd >= 0 and fsync(fd) == 0
+    if fd >= 0:
+        close(fd)
+    return good
+
+
+cdef bint flush_sealed(CLog* log) noexcept nogil:
+    """Bring every sealed segment to the disk with its index files. A sealed segment that is not flushed is not freed or changed by anyone else."""
+    cdef Segment* segment
+    cdef bint good = True
+    while good:
+        log_lock(&log.lock)
+        segment = next_unflushed(log)
+        log_unlock(&log.lock)
+        if segment == NULL:
+            return True
+        good = (ftruncate(segment.file.fd, segment.size) == 0 and fdatasync(segment.file.fd) == 0
+                and segment_write_index(segment, log.directory, True) == 0 and sync_directory(log.directory))
+        log_lock(&log.lock)
+        if good:
+            segment.flushed = True
+            log.recovery_point = max(log.recovery_point, segment.end_offset)
+        else:
+            go_offline(log)
+        log_unlock(&log.lock)
+    return False
+
+
+cdef void seal(Job* job) noexcept nogil:
+    flush_sealed((<LogJob*>job).log)
+    end_job(<LogJob*>job)
+
+
+cdef bint flush_once(CLog* log) noexcept nogil:
+    """One sync for all that was appended before it. With flush.messages=1 the high watermark follows."""
+    cdef SegmentFile* file
+    cdef int64_t target
+    cdef bint good = flush_sealed(log)
+    log_lock(&log.lock)
+    target = log.log_end_offset
+    file = file_ref(log.segments[log.segment_count - 1].file)
+    if log.segments[log.segment_count - 1].base_offset > log.recovery_point and log.segment_count > 1:
+        target = log.recovery_point       # rolled meanwhile: the sealed one first
+    log_unlock(&log.lock)
+    good = good and fdatasync(file.fd) == 0
+    file_unref(file)
+    log_lock(&log.lock)
+    if not good:
+        if not log.offline:
+            go_offline(log)
+    else:
+        log.recovery_point = max(log.recovery_point, target)
+        if log.settings.flush_messages <= 1 and log.recovery_point > log.high_watermark:
+            log.high_watermark = log.last_stable_offset = log.recovery_point
+            notify(log, NULL, NULL)
+    log_unlock(&log.lock)
+    return good
+
+
+cdef void group_commit(Job* job) noexcept nogil:
+    cdef CLog* log = (<LogJob*>job).log
+    cdef bint more = True
+    while more:
+        more = flush_once(log)
+        log_lock(&log.lock)
+        if more:
+            more = log.log_end_offset - log.recovery_point >= log.settings.flush_messages
+        if not more:
+            (<LogJob*>job).pending = False
+        log_unlock(&log.lock)
+    log_unref(log)
+
+
+cdef void log_init(CLog* log) noexcept nogil:
+    log.refs = 1
+    pthread_mutex_init(&log.lock, NULL)
+    log.leader = True
+    log.preparing.job.run = prepare
+    log.sealing.job.run = seal
+    log.flushing.job.run = group_commit
+
+
+cdef void log_quiesce(CLog* log) noexcept nogil:
+    """Wait until no helper works on this log. On return the lock is held."""
+    log_lock(&log.lock)
+    while log.preparing.pending or log.sealing.pending or log.flushing.pending:
+        log_unlock(&log.lock)
+        usleep(500)
+        log_lock(&log.lock)
+
+
+cdef void log_announce(CLog* log) noexcept nogil:
+    """Under the lock: tell every waiter to look again."""
+    notify(log, NULL, NULL)
