@@ -54,16 +54,19 @@ cdef void drop_segment(CLog* log, Segment* segment) noexcept nogil:
     segment_free(segment)
 
 
-cdef void log_policy(CLog* log, BatchPolicy* policy, bint* open_batches) noexcept nogil:
-    """What a batch for this log is checked against. Settings may change at any time; a batch sees one state of them."""
+cdef bint log_policy(CLog* log, BatchPolicy* policy, int16_t attributes) noexcept nogil:
+    """What a batch for this log is checked against. False: with these attributes it must be opened, which no plane does."""
+    cdef int32_t codec = attributes & 7
+    cdef bint native
     log_lock(&log.lock)
     policy.max_message_bytes = log.settings.max_message_bytes
     policy.before_max_ms = log.settings.before_max_ms
     policy.after_max_ms = log.settings.after_max_ms
     policy.log_append_time = log.settings.log_append_time
     policy.keys_required = log.settings.keys_required
-    open_batches[0] = log.settings.open_batches
+    native = (codec == 0 or not log.settings.open_batches) and (log.settings.target_codec < 0 or log.settings.target_codec == codec)
     log_unlock(&log.lock)
+    return native
 
 
 # ---- waiters
@@ -106,6 +109,20 @@ cdef void log_forget(Waiter* waiter) noexcept nogil:
     waiter.log = NULL
     log_unlock(&log.lock)
     log_unref(log)
+
+
+cdef int16_t log_outcome(CLog* log, int64_t offset) noexcept nogil:
+    """What became of an append that ends at `offset`: 0 committed, -1 not yet, else the error."""
+    cdef int16_t outcome = -1
+    log_lock(&log.lock)
+    if log.high_watermark >= offset:
+        outcome = 0
+    elif log.offline:
+        outcome = KAFKA_STORAGE_ERROR
+    elif log.closed:
+        outcome = UNKNOWN_TOPIC_OR_PARTITION
+    log_unlock(&log.lock)
+    return outcome
 
 
 cdef void notify(CLog* log, Mailbox* own, Letter** news) noexcept nogil:
@@ -249,7 +266,10 @@ cdef Append* append_run(CLog* log, Append* item, int64_t now_ms, bint* rolled) n
         if first.position >= 0:
             segment_note(active, &first.info, first.base_offset, first.position, log.settings.index_interval_bytes)
             remember(log, first.base_offset, first.position, &first.info)
-            first.end_offset = active.end_offset
+            first.end_offset = first.base_offset + first.info.last_offset_delta + 1
+            first.committed = log.settings.flush_messages > 1
+        elif first.error == 0:
+            first.committed = first.end_offset <= log.high_watermark
         first.log_start_offset = log.log_start_offset
         first = first.next
     log.log_end_offset = next_offset

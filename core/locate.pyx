@@ -105,11 +105,12 @@ cdef void plan_end(CLog* log, Segment* segment, int64_t upper, Plan* plan) noexc
 
 
 cdef void plan_boundary(Segment* segment, int64_t max_bytes, Plan* plan) noexcept nogil:
+    cdef int64_t known = plan.start if plan.start >= 0 else plan.scan_from
     cdef int32_t i
-    if plan.start < 0 or plan.end - plan.start <= max_bytes:
+    if plan.end - known <= max_bytes:
         return
-    i = index_floor_position(segment.index, <uint32_t>min(plan.start + max_bytes, 0x7FFFFFFF))
-    if i >= 0 and segment.index.offsets[i].position > plan.start:
+    i = index_floor_position(segment.index, <uint32_t>min(known + max_bytes, 0x7FFFFFFF))
+    if i >= 0 and segment.index.offsets[i].position > known:
         plan.boundary = segment.index.offsets[i].position
 
 

@@ -60,11 +60,12 @@ cdef class Log:
         self.c.settings = LogSettings(
             segment_bytes=1 << 30, segment_ms=604800000, index_interval_bytes=4096, segment_index_bytes=10485760,
             max_message_bytes=1048588, log_append_time=False, before_max_ms=0x7FFFFFFFFFFFFFFF, after_max_ms=3600000,
-            flush_messages=0x7FFFFFFFFFFFFFFF, keys_required=False, open_batches=False, producer_expiry_ms=86400000)
+            flush_messages=0x7FFFFFFFFFFFFFFF, keys_required=False, open_batches=False, target_codec=-1, producer_expiry_ms=86400000)
 
     def configure(self, *, segment_bytes=None, segment_ms=None, index_interval_bytes=None, segment_index_bytes=None,
                   max_message_bytes=None, log_append_time=None, before_max_ms=None, after_max_ms=None,
-                  flush_messages=None, keys_required=None, open_batches=None, producer_expiry_ms=None):
+                  flush_messages=None, keys_required=None, open_batches=None, target_codec=None,
+                  producer_expiry_ms=None):
         cdef LogSettings s
         log_lock(&self.c.lock)
         s = self.c.settings
@@ -81,6 +82,7 @@ cdef class Log:
         s.flush_messages = s.flush_messages if flush_messages is None else flush_messages
         s.keys_required = s.keys_required if keys_required is None else keys_required
         s.open_batches = s.open_batches if open_batches is None else open_batches
+        s.target_codec = s.target_codec if target_codec is None else target_codec
         s.producer_expiry_ms = s.producer_expiry_ms if producer_expiry_ms is None else producer_expiry_ms
         log_lock(&self.c.lock)
         self.c.settings = s
@@ -254,9 +256,8 @@ cdef class Log:
         cdef int64_t size = len(copy), now_ms = clock_wall_ms(&self.c.runtime.clock)
         cdef BatchPolicy policy
         cdef Append item
-        cdef bint open_batches
         with nogil:
-            log_policy(self.c, &policy, &open_batches)
+            log_policy(self.c, &policy, 0)
             policy.now_ms = now_ms
             item.next = NULL
             item.data = data

@@ -1,4 +1,4 @@
-from libc.stdint cimport int64_t
+from libc.stdint cimport int16_t, int64_t
 from kafpy._core.batch cimport BatchPolicy
 from kafpy._core.partition cimport Append, CLog, Waiter, WaiterKind
 from kafpy._core.runtime cimport Letter, Mailbox
@@ -7,7 +7,8 @@ from kafpy._core.segment cimport Segment
 cdef void log_init(CLog* log) noexcept nogil
 cdef CLog* log_ref(CLog* log) noexcept nogil
 cdef void log_unref(CLog* log) noexcept nogil
-cdef void log_policy(CLog* log, BatchPolicy* policy, bint* open_batches) noexcept nogil
+cdef bint log_policy(CLog* log, BatchPolicy* policy, int16_t attributes) noexcept nogil
+cdef int16_t log_outcome(CLog* log, int64_t offset) noexcept nogil
 cdef void log_append(CLog* log, Append* first, int64_t now_ms, Mailbox* own, Letter** news) noexcept nogil
 cdef bint log_wait(CLog* log, Waiter* waiter, Mailbox* mailbox, WaiterKind kind, int64_t offset) noexcept nogil
 cdef void log_forget(Waiter* waiter) noexcept nogil

@@ -40,6 +40,7 @@ cdef struct Append:                # one batch on its way into a log
     int64_t log_start_offset
     int64_t end_offset             # high watermark that acks=all waits for
     int64_t position               # -1: not part of the write
+    bint committed                 # the high watermark is there already
 
 cdef struct LogSettings:           # fixed-width copies of topic settings
     int64_t segment_bytes
@@ -52,7 +53,8 @@ cdef struct LogSettings:           # fixed-width copies of topic settings
     int64_t after_max_ms
     int64_t flush_messages
     bint keys_required
-    bint open_batches
+    bint open_batches              # compressed batches are opened and checked, outside the plane
+    int32_t target_codec           # what batches are recompressed to, outside the plane; -1: as the producer sent them
     int64_t producer_expiry_ms
 
 cdef struct Slice:

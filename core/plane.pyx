@@ -1,0 +1,371 @@
+"""The planes of one broker as Python holds them: start and stop, the table, the inbox and the answers to it.
+
+Each request that Python drains carries a token. Exactly one of reply, reject and resubmit gives it back; a token is good
+for one answer, and stale ones are refused.
+"""
+
+import os
+import socket
+
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcpy
+from kafpy._core.append cimport log_ref
+from kafpy._core.atomic cimport atomic_set32
+from kafpy._core.bytes cimport get16, get32
+from kafpy._core.connection cimport slot_free
+from kafpy._core.log cimport Log
+from kafpy._core.partition cimport CLog
+from kafpy._core.posix cimport *
+from kafpy._core.runtime cimport *
+from kafpy._core.state cimport *
+from kafpy._core.table cimport (
+    Topic, table_close, table_init, table_publish, table_withdraw
+)
+from kafpy._core.transport cimport watch_listeners
+from kafpy._core.turn cimport (
+    ANSWER_AGAIN, ANSWER_REJECT, ANSWER_REPLY, Answer, AnswerKind, plane_look_at_clock, plane_main
+)
+
+cdef enum: ARENA_BYTES = (1 << 20) + (1 << 10)
+cdef enum: ADDRESS_BUCKETS = 1024
+
+
+cdef str host_text(const Address* address):
+    if address.six:
+        text = socket.inet_ntop(socket.AF_INET6, address.host[:16])
+        return text.removeprefix("::ffff:") if text.startswith("::ffff:") and "." in text else text
+    return "%d.%d.%d.%d" % (address.host[0], address.host[1], address.host[2], address.host[3])
+
+
+cdef class Request:
+    cdef readonly int64_t token
+    cdef readonly int api_key
+    cdef readonly int api_version
+    cdef readonly int correlation_id
+    cdef readonly bytes frame
+    cdef readonly int listener
+    cdef Address peer
+    cdef Address own
+
+    @property
+    def local_host(self):
+        return host_text(&self.own)
+
+    @property
+    def local_port(self):
+        return self.own.port
+
+    @property
+    def peer_host(self):
+        return host_text(&self.peer)
+
+
+cdef Plane* plane_new(Server* server, int32_t index):
+    cdef Plane* plane = <Plane*>calloc(1, sizeof(Plane))
+    cdef epoll_event event
+    if plane == NULL:
+        return NULL
+    plane.server = server
+    plane.index = index
+    plane.next_session = int.from_bytes(os.urandom(4), "big") & 0x3FFFFFFF
+    plane.arena = <uint8_t*>malloc(ARENA_BYTES)
+    plane.epoll_fd = epoll_create1(EPOLL_CLOEXEC)
+    plane.mailbox_source = SOURCE_MAILBOX
+    mailbox_init(&plane.mailbox)
+    event.events = EPOLLIN
+    event.data.ptr = &plane.mailbox_source
+    if plane.arena == NULL or plane.epoll_fd < 0 or plane.mailbox.event_fd < 0 \
+            or epoll_ctl(plane.epoll_fd, EPOLL_CTL_ADD, plane.mailbox.event_fd, &event):
+        raise OSError(errno, "cannot set up a plane")
+    plane_look_at_clock(plane)
+    return plane
+
+
+cdef void plane_free(Plane* plane) noexcept:
+    cdef Slot* slot
+    cdef Letter* letter = mailbox_take(&plane.mailbox)
+    cdef int i
+    while letter != NULL:            # answers that came too late; waiters and searches end with their sessions
+        letter = letter.next
+    while plane.free_slots != NULL:
+        slot = plane.free_slots
+        plane.free_slots = slot.next
+        free(slot)
+    for i in range(8):
+        free(plane.spare[i])
+    free(plane.chunks)
+    free(plane.timers)
+    free(plane.arena)
+    close(plane.epoll_fd)
+    mailbox_close(&plane.mailbox)
+    free(plane)
+
+
+cdef class Planes:
+    def __cinit__(self, Runtime runtime not None, *, int planes=1, int max_request_bytes=104857600,
+                  int max_connections=0x7FFFFFFF, int max_connections_per_ip=0x7FFFFFFF, int64_t idle_ms=600000,
+                  int fetch_max_bytes=57671680, int fetch_sessions=1000, int64_t queued_max_bytes=268435456):
+        cdef int i
+        if not 1 <= planes <= MAX_PLANES:
+            raise ValueError(f"planes must be between 1 and {MAX_PLANES}")
+        self.runtime = runtime
+        self.held_free = -1
+        self.c = <Server*>calloc(1, sizeof(Server))
+        if self.c == NULL or not table_init(&self.c.table):
+            raise MemoryError
+        self.c.runtime = runtime.c
+        self.c.planes = planes
+        self.c.limits = Limits(
+            max_request_bytes=max_request_bytes, max_connections=max_connections,
+            max_connections_per_ip=max_connections_per_ip, idle_ms=idle_ms, fetch_max_bytes=fetch_max_bytes,
+            fetch_sessions=-(-fetch_sessions // planes), queued_max_bytes=queued_max_bytes)
+        pthread_mutex_init(&self.c.inbox.lock, NULL)
+        pthread_mutex_init(&self.c.address_lock, NULL)
+        self.c.addresses = calloc(ADDRESS_BUCKETS, sizeof(void*))
+        self.c.inbox.event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
+        if self.c.inbox.event_fd < 0 or self.c.addresses == NULL:
+            raise OSError(errno, "cannot set up the inbox")
+        for i in range(planes):
+            self.c.plane[i] = plane_new(self.c, i)
+            self.c.table.readers[i] = &self.c.plane[i].reading
+            self.c.table.reader_count += 1
+
+    # ---- life
+
+    def listen(self, int fd, int listener=0):
+        if self.running or self.c.listener_count >= 16:
+            raise RuntimeError("at most 16 listeners, all given before start()")
+        self.c.listeners[self.c.listener_count] = Listener(SOURCE_LISTENER, fd, listener)
+        self.c.listener_count += 1
+
+    def start(self):
+        cdef int i
+        if self.running:
+            raise RuntimeError("already started")
+        self.running = True
+        for i in range(self.c.planes):
+            if thread_start(&self.c.plane[i].thread, plane_main, self.c.plane[i], b"kafpy-plane"):
+                raise OSError("cannot start a plane's thread")
+            self.c.plane[i].started = True
+        watch_listeners(self.c.plane[0], True)
+
+    def wake(self):
+        """Have every plane look at the clock again."""
+        cdef Letter* letter
+        cdef int i
+        for i in range(self.c.planes):
+            letter = <Letter*>calloc(1, sizeof(Letter))
+            if letter == NULL:
+                raise MemoryError
+            letter.kind = LETTER_WAKE
+            mailbox_post(&self.c.plane[i].mailbox, letter)
+
+    def stop(self):
+        """Close every connection and end the threads. Requests that are with Python may still be answered; nobody hears it."""
+        cdef int i
+        if not self.running:
+            return
+        atomic_set32(&self.c.stopping, 1)
+        self.wake()
+        with nogil:
+            for i in range(self.c.planes):
+                if self.c.plane[i].started:
+                    pthread_join(self.c.plane[i].thread, NULL)
+                    self.c.plane[i].started = False
+        self.running = False
+
+    def __dealloc__(self):
+        cdef InboxItem* item
+        cdef int i
+        if self.c == NULL or self.running:      # a fork's child has no threads to stop: it leaves everything alone
+            return
+        self.runtime.settle()                   # searches post to the mailboxes freed below
+        item = self.c.inbox.head
+        while item != NULL:
+            self.c.inbox.head = item.next
+            slot_free(item.plane, item.slot)
+            free(item)
+            item = self.c.inbox.head
+        for i in range(self.held_room):
+            if self.held[i].slot != NULL:
+                slot_free(self.held[i].plane, self.held[i].slot)
+        free(self.held)
+        for i in range(self.c.table.reader_count):
+            plane_free(self.c.plane[i])
+        table_close(&self.c.table)
+        close(self.c.inbox.event_fd)
+        free(self.c.addresses)
+        free(self.c)
+
+    # ---- table
+
+    def publish(self, str topic not None, bytes topic_id not None, list logs not None):
+        """Say where a topic's partitions are, in place of what was said before. None: not here."""
+        cdef bytes name = topic.encode()
+        cdef Topic* entry
+        cdef Log log
+        cdef bint good
+        if not 0 < len(name) < 250 or len(topic_id) != 16:
+            raise ValueError("a topic's name has 1 to 249 bytes, its id 16")
+        entry = <Topic*>calloc(1, sizeof(Topic))
+        if entry == NULL:
+            raise MemoryError
+        memcpy(entry.id, <const char*>topic_id, 16)
+        memcpy(entry.name, <const char*>name, len(name))
+        entry.name_size = <int16_t>len(name)
+        entry.logs = <CLog**>calloc(max(len(logs), 1), sizeof(void*))
+        if entry.logs == NULL:
+            free(entry)
+            raise MemoryError
+        for log in logs:
+            if log is not None:
+                entry.logs[entry.partitions] = log_ref(log.c)
+            entry.partitions += 1
+        with nogil:
+            good = table_publish(&self.c.table, entry)
+        if not good:
+            raise MemoryError
+
+    def withdraw(self, str topic not None):
+        cdef bytes name = topic.encode()
+        cdef const char* text = name
+        cdef int32_t size = len(name)
+        with nogil:
+            table_withdraw(&self.c.table, text, size)
+
+    # ---- inbox
+
+    @property
+    def inbox_fd(self):
+        return self.c.inbox.event_fd
+
+    def drain(self):
+        """Every request that waits for Python, oldest first."""
+        cdef list found = []
+        cdef InboxItem* item
+        cdef InboxItem* after
+        cdef Request request
+        cdef uint64_t count
+        read(self.c.inbox.event_fd, &count, 8)
+        with nogil:
+            pthread_mutex_lock(&self.c.inbox.lock)
+            item = self.c.inbox.head
+            self.c.inbox.head = self.c.inbox.tail = NULL
+            pthread_mutex_unlock(&self.c.inbox.lock)
+        while item != NULL:
+            after = item.next
+            request = Request.__new__(Request)
+            request.token = self.hold(item.plane, item.slot)
+            request.frame = (<const char*>item.frame)[:item.size]
+            request.api_key = <int16_t>get16(item.frame)
+            request.api_version = <int16_t>get16(item.frame + 2)
+            request.correlation_id = <int32_t>get32(item.frame + 4)
+            request.listener = item.listener
+            request.peer = item.peer
+            request.own = item.own
+            free(item)
+            found.append(request)
+            item = after
+        return found
+
+    cdef int64_t hold(self, Plane* plane, Slot* slot) except -1:
+        cdef Held* grown
+        cdef int32_t at, i
+        if self.held_free < 0:
+            grown = <Held*>realloc(self.held, max(self.held_room * 2, 64) * sizeof(Held))
+            if grown == NULL:
+                raise MemoryError
+            self.held = grown
+            for i in range(self.held_room, max(self.held_room * 2, 64)):
+                self.held[i] = Held(NULL, NULL, 1, self.held_free)
+                self.held_free = i
+            self.held_room = max(self.held_room * 2, 64)
+        at = self.held_free
+        self.held_free = self.held[at].next_free
+        self.held[at].slot = slot
+        self.held[at].plane = plane
+        return (<int64_t>self.held[at].generation << 32) | at
+
+    cdef Slot* let_go(self, int64_t token, Plane** plane) except NULL:
+        cdef int64_t at = token & 0xFFFFFFFF
+        cdef Slot* slot
+        if at >= self.held_room or self.held[at].slot == NULL or self.held[at].generation != token >> 32:
+            raise KeyError(f"no request has token {token}: was it answered before?")
+        slot = self.held[at].slot
+        plane[0] = self.held[at].plane
+        self.held[at].slot = NULL
+        self.held[at].generation = (self.held[at].generation + 1) & 0x7FFFFFFF
+        self.held[at].next_free = self.held_free
+        self.held_free = <int32_t>at
+        return slot
+
+    def reply(self, int64_t token, bytes payload not None):
+        """Answer with a response header and body."""
+        cdef Answer* answer = new_answer(ANSWER_REPLY, len(payload) + 4)
+        memcpy(answer.data + 4, <const char*>payload, len(payload))
+        self.post(token, answer)
+
+    def reject(self, int64_t token):
+        """Close that request's connection."""
+        self.post(token, new_answer(ANSWER_REJECT, 0))
+
+    def resubmit(self, int64_t token, bytes frame not None, bytes errors not None):
+        """Hand a Produce back to its plane: batches opened, `errors` an int16 per partition in the request's order, 0 to append."""
+        cdef Answer* answer = new_answer(ANSWER_AGAIN, len(frame))
+        memcpy(answer.data, <const char*>frame, len(frame))
+        answer.decided = <int16_t*>malloc(max(len(errors), 1))
+        if answer.decided == NULL:
+            raise MemoryError
+        memcpy(answer.decided, <const char*>errors, len(errors))
+        answer.decisions = <int32_t>(len(errors) // 2)
+        self.post(token, answer)
+
+    cdef post(self, int64_t token, Answer* answer):
+        cdef Plane* plane = NULL
+        try:
+            answer.slot = self.let_go(token, &plane)
+        except KeyError:
+            free(answer.data)
+            free(answer.decided)
+            free(answer)
+            raise
+        if not self.running:
+            slot_free(plane, answer.slot)
+            free(answer.data)
+            free(answer.decided)
+            free(answer)
+            return
+        mailbox_post(&plane.mailbox, &answer.letter)
+
+    # ---- sight
+
+    def statistics(self):
+        """Counters since the start, over all planes. Read without stopping anyone: they may be a little behind each other."""
+        cdef Plane* plane
+        cdef int i
+        total = dict.fromkeys(("connections", "requests", "produce_requests", "fetch_requests", "bytes_in", "bytes_out", "fetch_sessions"), 0)
+        for i in range(self.c.planes):
+            plane = self.c.plane[i]
+            total["connections"] += plane.connections
+            total["requests"] += plane.requests
+            total["produce_requests"] += plane.produced
+            total["fetch_requests"] += plane.fetched
+            total["bytes_in"] += plane.bytes_in
+            total["bytes_out"] += plane.bytes_out
+            total["fetch_sessions"] += plane.session_count
+        return total
+
+
+cdef Answer* new_answer(AnswerKind kind, int64_t size) except NULL:
+    cdef Answer* answer = <Answer*>calloc(1, sizeof(Answer))
+    if answer == NULL:
+        raise MemoryError
+    answer.letter.kind = LETTER_REPLY
+    answer.kind = kind
+    answer.size = <int32_t>size
+    answer.data = <uint8_t*>malloc(max(size, 1))
+    if answer.data == NULL:
+        free(answer)
+        raise MemoryError
+    return answer

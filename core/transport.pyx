@@ -1,0 +1,338 @@
+"""Sockets of a plane: accepting within limits, sending replies with sendfile between their bytes, closing.
+
+The listening sockets belong to Python, which sets what accepted ones inherit: no delay, buffers, congestion control.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcmp, memcpy, memset
+from kafpy._core.atomic cimport atomic_add32, atomic_get32
+from kafpy._core.connection cimport connection_drop_buffer, connection_may_read, connection_new, slot_free, slot_sent
+from kafpy._core.fetch cimport fetch_cancel
+from kafpy._core.posix cimport *
+from kafpy._core.produce cimport commit_cancel
+from kafpy._core.runtime cimport LETTER_ADOPT, Letter, mailbox_post
+from kafpy._core.segment cimport file_unref
+from kafpy._core.state cimport *
+
+cdef enum: SEND_VECTORS = 64
+cdef enum: ACCEPTS_PER_TURN = 64
+cdef enum: ADDRESS_BUCKETS = 1024
+cdef int64_t ACCEPT_PAUSE_NS = 100000000
+
+
+cdef extern from "<netinet/in.h>" nogil:
+    struct in_addr:
+        uint32_t s_addr
+    struct in6_addr:
+        uint8_t s6_addr[16]
+    struct sockaddr_in:
+        unsigned short sin_port
+        in_addr sin_addr
+    struct sockaddr_in6:
+        unsigned short sin6_port
+        in6_addr sin6_addr
+    unsigned short ntohs(unsigned short v) noexcept
+
+
+# ---- sending
+
+cdef int gather(Connection* connection, iovec* vectors, bint* file_next, int64_t* total) noexcept nogil:
+    """Bytes that may leave now, up to the first file slice; silent replies are dropped on the way."""
+    cdef Slot* slot = connection.first
+    cdef int count = 0
+    cdef int64_t until
+    file_next[0] = False
+    total[0] = 0
+    while slot != NULL and slot.state == SLOT_READY and not slot.hang_up and count < SEND_VECTORS:
+        until = slot.pieces[slot.pieces_sent].after if slot.pieces_sent < slot.piece_count else slot.size
+        if until > slot.sent:
+            vectors[count].iov_base = slot.data + slot.sent
+            vectors[count].iov_len = until - slot.sent
+            total[0] += until - slot.sent
+            count += 1
+        if slot.pieces_sent < slot.piece_count:
+            file_next[0] = True
+            break
+        slot = slot.next
+    return count
+
+
+cdef void note_sent(Connection* connection, int64_t n) noexcept nogil:
+    """`n` bytes of slots' data have left; free the slots that are done."""
+    cdef Slot* slot = connection.first
+    cdef int64_t until
+    while slot != NULL and slot.state == SLOT_READY and not slot.hang_up:
+        until = slot.pieces[slot.pieces_sent].after if slot.pieces_sent < slot.piece_count else slot.size
+        if slot.sent + n < until:
+            slot.sent += n
+            return
+        n -= until - slot.sent
+        slot.sent = until
+        if slot.pieces_sent < slot.piece_count:
+            return
+        slot = slot_sent(connection)
+
+
+cdef int send_file(Connection* connection) noexcept nogil:
+    """The first slot's next slice: 1 it is out, 0 the socket is full, -1 hang up."""
+    cdef Slot* slot = connection.first
+    cdef Slice* slice = &slot.pieces[slot.pieces_sent].slice
+    cdef long n
+    while slice.size > 0:
+        n = sendfile(connection.fd, slice.file.fd, &slice.position, slice.size)
+        if n < 0 and errno == EAGAIN:
+            return 0
+        if n <= 0:               # 0: the file is shorter than it was (truncated); the reply cannot be completed
+            return -1
+        slice.size -= n
+        connection.plane.bytes_out += n
+    file_unref(slice.file)
+    slot.pieces_sent += 1
+    return 1
+
+
+cdef bint send_ready(Connection* connection) noexcept nogil:
+    """Send what is ready until the socket is full. False: hang up."""
+    cdef iovec[SEND_VECTORS] vectors
+    cdef msghdr message
+    cdef bint file_next
+    cdef int64_t total
+    cdef long n
+    cdef int count, sent
+    while connection.first != NULL and connection.first.state == SLOT_READY:
+        if connection.first.hang_up:
+            return False
+        count = gather(connection, vectors, &file_next, &total)
+        if count:
+            if count == 1:
+                n = send(connection.fd, vectors[0].iov_base, vectors[0].iov_len, MSG_NOSIGNAL | MSG_DONTWAIT | (MSG_MORE if file_next else 0))
+            else:
+                memset(&message, 0, sizeof(message))
+                message.msg_iov = vectors
+                message.msg_iovlen = count
+                n = sendmsg(connection.fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT | (MSG_MORE if file_next else 0))
+            if n < 0:
+                return errno == EAGAIN
+            connection.plane.bytes_out += n
+            note_sent(connection, n)
+            if n < total:
+                return True
+        else:
+            note_sent(connection, 0)
+        if file_next:
+            sent = send_file(connection)
+            if sent <= 0:
+                return sent == 0
+            note_sent(connection, 0)
+    return True
+
+
+cdef void show_interest(Connection* connection) noexcept nogil:
+    """Tell epoll what this connection waits for."""
+    cdef epoll_event event
+    event.events = 0
+    if connection_may_read(connection) and not connection.starved:
+        event.events = EPOLLIN
+    if connection.first != NULL and connection.first.state == SLOT_READY:
+        event.events |= EPOLLOUT
+    if event.events != connection.interest:
+        connection.interest = event.events
+        event.data.ptr = connection
+        epoll_ctl(connection.plane.epoll_fd, EPOLL_CTL_MOD, connection.fd, &event)
+
+
+# ---- the list by activity
+
+cdef void unlink_activity(Connection* connection) noexcept nogil:
+    cdef Plane* plane = connection.plane
+    if connection.older != NULL:
+        connection.older.newer = connection.newer
+    else:
+        plane.oldest = connection.newer
+    if connection.newer != NULL:
+        connection.newer.older = connection.older
+    else:
+        plane.newest = connection.older
+    connection.older = connection.newer = NULL
+
+
+cdef void link_newest(Connection* connection) noexcept nogil:
+    cdef Plane* plane = connection.plane
+    connection.older = plane.newest
+    if plane.newest != NULL:
+        plane.newest.newer = connection
+    else:
+        plane.oldest = connection
+    plane.newest = connection
+
+
+cdef void connection_used(Connection* connection) noexcept nogil:
+    connection.active_ns = connection.plane.real_ns
+    if connection.plane.newest != connection:
+        unlink_activity(connection)
+        link_newest(connection)
+
+
+# ---- closing
+
+cdef void connection_close(Connection* connection) noexcept nogil:
+    """Let go of the socket and of all that waits for it. The struct itself stays until the turn's end: the turn may point to it."""
+    cdef Plane* plane = connection.plane
+    cdef Slot* slot = connection.first
+    cdef Slot* after
+    if connection.closed:
+        return
+    connection.closed = True
+    while slot != NULL:
+        after = slot.next
+        slot.connection = NULL
+        if slot.fetch != NULL:
+            fetch_cancel(plane, <Fetch*>slot.fetch)
+        if slot.commit != NULL:
+            commit_cancel(plane, <Commit*>slot.commit)
+        if not slot.outside:
+            slot_free(plane, slot)
+        slot = after
+    connection.first = connection.last = NULL
+    if connection.frame_since:
+        plane.unfinished -= 1
+    if connection.starved:
+        plane.starved -= 1
+    connection_drop_buffer(connection)
+    unlink_activity(connection)
+    plane.connections -= 1
+    if connection.fd >= 0:
+        close(connection.fd)
+        atomic_add32(&plane.server.connections, -1)
+        address_count(plane.server, &connection.peer, -1)
+    connection.newer = plane.graves
+    plane.graves = connection
+
+
+# ---- accepting
+
+cdef struct AddressCount:
+    AddressCount* next
+    uint8_t host[16]
+    int32_t count
+
+
+cdef int32_t address_count(Server* server, const Address* address, int32_t change) noexcept nogil:
+    """Connections of one address after the change; nothing is counted while there is no limit."""
+    cdef AddressCount** at
+    cdef AddressCount* entry
+    cdef uint64_t h = 0
+    cdef int32_t i, count
+    if server.limits.max_connections_per_ip == 0x7FFFFFFF:
+        return 0
+    for i in range(16):
+        h = h * 31 + address.host[i]
+    pthread_mutex_lock(&server.address_lock)
+    at = &(<AddressCount**>server.addresses)[h % ADDRESS_BUCKETS]
+    while at[0] != NULL and memcmp(at[0].host, address.host, 16):
+        at = &at[0].next
+    if at[0] == NULL:
+        at[0] = <AddressCount*>calloc(1, sizeof(AddressCount))
+        if at[0] == NULL:
+            pthread_mutex_unlock(&server.address_lock)
+            return 0
+        memcpy(at[0].host, address.host, 16)
+    entry = at[0]
+    entry.count += change
+    count = entry.count
+    if count <= 0:
+        at[0] = entry.next
+        free(entry)
+    pthread_mutex_unlock(&server.address_lock)
+    return count
+
+
+cdef void read_address(const sockaddr_storage* from_kernel, Address* address) noexcept nogil:
+    memset(address, 0, sizeof(Address))
+    if from_kernel.ss_family == AF_INET:
+        address.port = ntohs((<const sockaddr_in*>from_kernel).sin_port)
+        memcpy(address.host, &(<const sockaddr_in*>from_kernel).sin_addr, 4)
+    elif from_kernel.ss_family == AF_INET6:
+        address.six = True
+        address.port = ntohs((<const sockaddr_in6*>from_kernel).sin6_port)
+        memcpy(address.host, &(<const sockaddr_in6*>from_kernel).sin6_addr, 16)
+
+
+cdef bint within_limits(Server* server, const Address* peer) noexcept nogil:
+    if atomic_add32(&server.connections, 1) > server.limits.max_connections:
+        atomic_add32(&server.connections, -1)
+        return False
+    if address_count(server, peer, 1) > server.limits.max_connections_per_ip:
+        address_count(server, peer, -1)
+        atomic_add32(&server.connections, -1)
+        return False
+    return True
+
+
+cdef struct Arrival:
+    Letter letter                # first member
+    Connection* connection
+
+
+cdef void accept_ready(Plane* plane, Listener* listener) noexcept nogil:
+    """Take new connections and deal them out to the planes in turn."""
+    cdef sockaddr_storage from_kernel
+    cdef unsigned int size
+    cdef Connection* connection
+    cdef Address peer
+    cdef Arrival* arrival
+    cdef Plane* chosen
+    cdef int fd, i
+    for i in range(ACCEPTS_PER_TURN):
+        size = sizeof(from_kernel)
+        fd = accept4(listener.fd, <sockaddr*>&from_kernel, &size, SOCK_NONBLOCK | SOCK_CLOEXEC)
+        if fd < 0:
+            if errno != EAGAIN and errno != EINTR:
+                # Out of descriptors: the backlog would wake us for ever. Look again a little later.
+                plane.accept_ns = plane.real_ns + ACCEPT_PAUSE_NS
+                watch_listeners(plane, False)
+            return
+        read_address(&from_kernel, &peer)
+        if not within_limits(plane.server, &peer):
+            close(fd)
+            continue
+        chosen = plane.server.plane[plane.server.next_plane % plane.server.planes]
+        plane.server.next_plane = (plane.server.next_plane + 1) % plane.server.planes
+        connection = connection_new(chosen, fd)
+        arrival = NULL if chosen == plane else <Arrival*>calloc(1, sizeof(Arrival))
+        if connection == NULL or (chosen != plane and arrival == NULL):
+            free(connection)
+            close(fd)
+            continue
+        connection.peer = peer
+        connection.listener = listener.number
+        size = sizeof(from_kernel)
+        if getsockname(fd, <sockaddr*>&from_kernel, &size) == 0:
+            read_address(&from_kernel, &connection.own)
+        if chosen == plane:
+            adopt(plane, connection)
+        else:
+            arrival.letter.kind = LETTER_ADOPT
+            arrival.connection = connection
+            mailbox_post(&chosen.mailbox, &arrival.letter)
+
+
+cdef void adopt(Plane* plane, Connection* connection) noexcept nogil:
+    cdef epoll_event event
+    connection.active_ns = plane.real_ns
+    plane.connections += 1
+    link_newest(connection)
+    event.events = connection.interest = EPOLLIN
+    event.data.ptr = connection
+    if epoll_ctl(plane.epoll_fd, EPOLL_CTL_ADD, connection.fd, &event):
+        connection_close(connection)
+
+
+cdef void watch_listeners(Plane* plane, bint on) noexcept nogil:
+    cdef epoll_event event
+    cdef int32_t i
+    for i in range(plane.server.listener_count):
+        event.events = EPOLLIN
+        event.data.ptr = &plane.server.listeners[i]
+        epoll_ctl(plane.epoll_fd, EPOLL_CTL_ADD if on else EPOLL_CTL_DEL, plane.server.listeners[i].fd, &event)

@@ -1,0 +1,21 @@
+from libc.stdint cimport int32_t, int64_t, uint32_t
+from kafpy._core.runtime cimport Runtime
+from kafpy._core.state cimport Plane, Server, Slot
+from kafpy._core.turn cimport Answer
+
+cdef struct Held:                # a request that is with Python
+    Slot* slot                   # NULL: this place is free
+    Plane* plane
+    uint32_t generation
+    int32_t next_free
+
+cdef class Planes:
+    cdef Server* c
+    cdef readonly Runtime runtime
+    cdef Held* held              # by token; only touched with the GIL
+    cdef int32_t held_room
+    cdef int32_t held_free
+    cdef bint running
+    cdef int64_t hold(self, Plane* plane, Slot* slot) except -1
+    cdef post(self, int64_t token, Answer* answer)
+    cdef Slot* let_go(self, int64_t token, Plane** plane) except NULL
