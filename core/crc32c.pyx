@@ -12,11 +12,12 @@ cdef extern from "crc32c_kernels.h" nogil:
     cdef struct crc32c_choice:
         const char* name
         crc32c_kernel kernel
-    int CRC32C_MOST_CHOICES
+    cdef enum:
+        CRC32C_MOST_CHOICES
     int crc32c_choices(crc32c_choice* choices) noexcept
 
 
-cdef crc32c_choice choices[8]
+cdef crc32c_choice choices[CRC32C_MOST_CHOICES]
 cdef int choice_count = crc32c_choices(choices)
 cdef crc32c_kernel fastest = choices[0].kernel
 

@@ -45,27 +45,17 @@ static uint32_t crc32c_table(uint32_t crc, const uint8_t *p, size_t n)
 }
 
 #if defined(__x86_64__)
-#include <immintrin.h>
-
-__attribute__((target("sse4.2")))
-static uint32_t crc32c_sse42(uint32_t crc, const uint8_t *p, size_t n)
-{
-    uint64_t wide = crc, word;
-    for (; n >= 8; p += 8, n -= 8) {
-        memcpy(&word, p, 8);
-        wide = _mm_crc32_u64(wide, word);
-    }
-    crc = (uint32_t)wide;
-    for (; n; p++, n--)
-        crc = _mm_crc32_u8(crc, *p);
-    return crc;
-}
+#include "crc32c_x86.h"
+#elif defined(__aarch64__) && defined(__linux__)
+#include "crc32c_arm.h"
 #endif
 
 struct crc32c_choice {
     const char *name;
     crc32c_kernel kernel;
 };
+
+#define CRC32C_MOST_CHOICES 4
 
 /* The kernels this CPU can run, fastest first; the table always ends the list. Returns how many. */
 static int crc32c_choices(struct crc32c_choice *choices)
@@ -74,13 +64,22 @@ static int crc32c_choices(struct crc32c_choice *choices)
     crc32c_prepare_table();
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("sse4.2"))
+    crc32c_prepare_keys();
+    if (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul")) {
+        if (__builtin_cpu_supports("vpclmulqdq")) {
+            if (__builtin_cpu_supports("avx512f"))
+                choices[n++] = (struct crc32c_choice){"avx512", crc32c_avx512};
+            if (__builtin_cpu_supports("avx2"))
+                choices[n++] = (struct crc32c_choice){"avx2", crc32c_avx2};
+        }
         choices[n++] = (struct crc32c_choice){"sse42", crc32c_sse42};
+    }
+#elif defined(__aarch64__) && defined(__linux__)
+    if (getauxval(AT_HWCAP) & HWCAP_CRC32)
+        choices[n++] = (struct crc32c_choice){"armv8", crc32c_armv8};
 #endif
     choices[n++] = (struct crc32c_choice){"table", crc32c_table};
     return n;
 }
-
-#define CRC32C_MOST_CHOICES 4
 
 #endif
