@@ -1,4 +1,6 @@
-"""Record batch v2: checks, stamps and the walk over records. All of it is `noexcept nogil` over caller-owned bytes.
+"""Record batch v2: header, checks and stamps; batch_records.pxi, batch_encode.pxi and batch_columns.pxi hold the rest.
+
+What other modules cimport is `noexcept nogil` over bytes that the caller owns; no state is kept between calls.
 
 Layout, big-endian (DefaultRecordBatch):
 
@@ -13,7 +15,16 @@ A record: length varint, attributes i8, timestamp_delta varlong, offset_delta va
 for null), header count varint, and per header a key (never null) and a value. All varints are zigzag.
 """
 
-from libc.stdint cimport INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from array import array
+from typing import NamedTuple
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from libc.stdint cimport (
+    INT32_MAX, INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
+)
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
 
 from kafpy._core.crc32c cimport crc32c
 
@@ -29,6 +40,7 @@ cdef extern from "big_endian.h" nogil:
 cdef extern from * nogil:
     bint unlikely(bint condition) noexcept
     bint __builtin_add_overflow(int64_t a, int64_t b, int64_t* sum) noexcept
+    int __builtin_clzll(unsigned long long x) noexcept
     bint __builtin_sub_overflow(int64_t a, int64_t b, int64_t* difference) noexcept
 
 
@@ -47,6 +59,7 @@ cdef enum:
     CODEC_MASK = 7
     ZSTD = 4
     LOG_APPEND_TIME = 8
+    TRANSACTIONAL = 16
     CONTROL = 32
 
     LEAST_RECORD_BODY = 6  # attributes and five one-byte varints
@@ -87,126 +100,7 @@ cdef bint batch_intact(const uint8_t* data, const BatchInfo* info) noexcept nogi
     return crc32c(0, data + CRC_START, <size_t>(info.size - CRC_START)) == info.crc
 
 
-cdef const uint8_t* long_varint(const uint8_t* p, const uint8_t* end, uint32_t* raw) noexcept nogil:
-    cdef uint32_t value = 0
-    cdef int shift = 0
-    while p < end:
-        if shift == 28 and p[0] > 0x0f:
-            return NULL
-        value |= <uint32_t>(p[0] & 0x7f) << shift
-        if p[0] < 0x80:
-            raw[0] = value
-            return p + 1
-        p += 1
-        shift += 7
-    return NULL
-
-
-cdef const uint8_t* long_varlong(const uint8_t* p, const uint8_t* end, uint64_t* raw) noexcept nogil:
-    cdef uint64_t value = 0
-    cdef int shift = 0
-    while p < end:
-        if shift == 63 and p[0] > 0x01:
-            return NULL
-        value |= <uint64_t>(p[0] & 0x7f) << shift
-        if p[0] < 0x80:
-            raw[0] = value
-            return p + 1
-        p += 1
-        shift += 7
-    return NULL
-
-
-# Both return the place after the number, NULL when it runs over the end or has more bits than fit.
-cdef inline const uint8_t* varint(const uint8_t* p, const uint8_t* end, int32_t* value) noexcept nogil:
-    cdef uint32_t raw
-    if p < end and p[0] < 0x80:
-        raw = p[0]
-        p += 1
-    else:
-        raw = 0
-        p = long_varint(p, end, &raw)
-    value[0] = <int32_t>(raw >> 1) ^ -<int32_t>(raw & 1)
-    return p
-
-
-cdef inline const uint8_t* varlong(const uint8_t* p, const uint8_t* end, int64_t* value) noexcept nogil:
-    cdef uint64_t raw
-    if p < end and p[0] < 0x80:
-        raw = p[0]
-        p += 1
-    else:
-        raw = 0
-        p = long_varlong(p, end, &raw)
-    value[0] = <int64_t>(raw >> 1) ^ -<int64_t>(raw & 1)
-    return p
-
-
-# Steps over a length and its bytes; NULL when it lies or is below `least`.
-cdef inline const uint8_t* skip_bytes(const uint8_t* p, const uint8_t* end, int32_t least) noexcept nogil:
-    cdef int32_t length
-    p = varint(p, end, &length)
-    if p == NULL or length < least or length > end - p:
-        return NULL
-    return p + length if length > 0 else p
-
-
-cdef const uint8_t* skip_headers(const uint8_t* p, const uint8_t* end, int32_t count) noexcept nogil:
-    if count < 0 or count > (end - p) // 2:
-        return NULL
-    while count > 0:
-        p = skip_bytes(p, end, 0)
-        if p == NULL:
-            return NULL
-        p = skip_bytes(p, end, -1)
-        if p == NULL:
-            return NULL
-        count -= 1
-    return p
-
-
-cdef int16_t batch_walk(const uint8_t* records, int64_t size, int32_t count, bint keys_required,
-                        int64_t base_timestamp, int64_t earliest, int64_t latest,
-                        int64_t* max_timestamp) noexcept nogil:
-    cdef const uint8_t* p = records
-    cdef const uint8_t* end = records + size
-    cdef const uint8_t* field
-    cdef int32_t index, length, delta
-    cdef int64_t timestamp_delta, timestamp, largest = INT64_MIN
-    cdef int32_t least_key = 0 if keys_required else -1
-    for index in range(count):
-        p = varint(p, end, &length)
-        if p == NULL or length < LEAST_RECORD_BODY or length > end - p:
-            return INVALID_RECORD
-        field = p + 1
-        p += length
-        field = varlong(field, p, &timestamp_delta)
-        if field == NULL:
-            return INVALID_RECORD
-        if __builtin_add_overflow(base_timestamp, timestamp_delta, &timestamp):
-            return INVALID_TIMESTAMP
-        if timestamp > latest or (timestamp < earliest and timestamp != -1):
-            return INVALID_TIMESTAMP
-        if timestamp > largest:
-            largest = timestamp
-        field = varint(field, p, &delta)
-        if field == NULL or delta != index:
-            return INVALID_RECORD
-        field = skip_bytes(field, p, least_key)
-        if field == NULL:
-            return INVALID_RECORD
-        field = skip_bytes(field, p, -1)
-        if field == NULL:
-            return INVALID_RECORD
-        field = varint(field, p, &length)
-        if field == NULL:
-            return INVALID_RECORD
-        if length != 0:
-            field = skip_headers(field, p, length)
-        if field != p:
-            return INVALID_RECORD
-    max_timestamp[0] = largest
-    return 0 if p == end else INVALID_RECORD
+include "batch_records.pxi"
 
 
 # What needs no CRC: that there is one batch, whole, of our format, and not too large.
@@ -247,12 +141,15 @@ cdef int16_t check_fields(const BatchInfo* info) noexcept nogil:
     return 0
 
 
+# LogValidator.validateTimestamp, on what the header says. Opens the window for the records' own times.
 cdef int16_t check_times(const BatchInfo* info, const BatchPolicy* policy,
                          int64_t* earliest, int64_t* latest) noexcept nogil:
     earliest[0] = INT64_MIN
     latest[0] = INT64_MAX
     if policy.log_append_time:
         return INVALID_TIMESTAMP if info.attributes & LOG_APPEND_TIME else 0
+    if info.attributes & LOG_APPEND_TIME and info.max_timestamp == -1:
+        return INVALID_TIMESTAMP
     if __builtin_sub_overflow(policy.now_ms, policy.before_max_ms, earliest):
         earliest[0] = INT64_MIN
     if __builtin_add_overflow(policy.now_ms, policy.after_max_ms, latest):
@@ -278,6 +175,9 @@ cdef int16_t batch_check(const uint8_t* data, int64_t size, const BatchPolicy* p
     error = check_times(info, policy, &earliest, &latest)
     if error:
         return error
+    if info.attributes & LOG_APPEND_TIME:  # then no record has a time of its own
+        earliest = INT64_MIN
+        latest = INT64_MAX
     if not info.attributes & CODEC_MASK:
         error = batch_walk(data + HEADER_SIZE, size - HEADER_SIZE, info.count, policy.keys_required,
                            info.base_timestamp, earliest, latest, &max_timestamp)
@@ -312,3 +212,121 @@ cdef void batch_stamp_create_time(uint8_t* data, BatchInfo* info) noexcept nogil
     if (info.max_timestamp != <int64_t>load_be64(data + 35)
             or info.attributes != <int16_t>load_be16(data + 21)):
         store_times(data, info)
+
+
+class BatchHeader(NamedTuple):
+    base_offset: int
+    batch_length: int
+    leader_epoch: int
+    magic: int
+    crc: int
+    attributes: int
+    last_offset_delta: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    record_count: int
+
+    @property
+    def codec(self):
+        return self.attributes & CODEC_MASK
+
+    @property
+    def size(self):
+        return self.batch_length + LOG_OVERHEAD
+
+
+class CorruptBatch(ValueError):
+    pass
+
+
+# Holds a buffer's memory for as long as the object lives.
+cdef class _Pin:
+    cdef Py_buffer view
+    cdef uint8_t* data
+
+    def __cinit__(self, data, int flags=PyBUF_SIMPLE):
+        PyObject_GetBuffer(data, &self.view, flags)
+        self.data = <uint8_t*>self.view.buf
+
+    def __dealloc__(self):
+        PyBuffer_Release(&self.view)
+
+
+cdef BatchInfo info_of(_Pin pin) except *:
+    cdef BatchInfo info
+    if not batch_header(pin.data, pin.view.len, &info):
+        raise CorruptBatch("no record batch v2 header here")
+    return info
+
+
+def header(data):
+    cdef BatchInfo info = info_of(_Pin(data))
+    return BatchHeader(info.base_offset, info.batch_length, info.leader_epoch, info.magic, info.crc, info.attributes,
+                       info.last_offset_delta, info.base_timestamp, info.max_timestamp, info.producer_id,
+                       info.producer_epoch, info.base_sequence, info.count)
+
+
+def split(data):
+    cdef _Pin pin = _Pin(data)
+    cdef int64_t position = 0, size = pin.view.len
+    cdef BatchInfo info
+    bounds = [0]
+    while size - position >= HEADER_SIZE:
+        if not batch_header(pin.data + position, size - position, &info):
+            raise CorruptBatch(f"no record batch v2 header at byte {position}")
+        if info.size > size - position:
+            break
+        position += info.size
+        bounds.append(position)
+    return bounds
+
+
+def check(data, *, int64_t now_ms, int32_t max_message_bytes=1048588, int64_t before_max_ms=INT64_MAX,
+          int64_t after_max_ms=3600000, bint log_append_time=False, bint keys_required=False):
+    cdef _Pin pin = _Pin(data)
+    cdef BatchPolicy policy = BatchPolicy(max_message_bytes, now_ms, before_max_ms, after_max_ms, log_append_time,
+                                          keys_required)
+    cdef BatchInfo info
+    cdef int16_t error
+    with nogil:
+        error = batch_check(pin.data, pin.view.len, &policy, &info)
+    return error
+
+
+def check_records(records, int32_t count, *, int64_t base_timestamp=0, int64_t earliest=INT64_MIN,
+                  int64_t latest=INT64_MAX, bint keys_required=False):
+    cdef _Pin pin = _Pin(records)
+    cdef int64_t max_timestamp
+    cdef int16_t error
+    with nogil:
+        error = batch_walk(pin.data, pin.view.len, count, keys_required, base_timestamp, earliest, latest,
+                           &max_timestamp)
+    return error
+
+
+def intact(data):
+    cdef _Pin pin = _Pin(data)
+    cdef BatchInfo info
+    return (batch_header(pin.data, pin.view.len, &info) and info.size <= pin.view.len
+            and batch_intact(pin.data, &info))
+
+
+def stamp(data, int64_t base_offset, int32_t leader_epoch):
+    cdef _Pin pin = _Pin(data, PyBUF_WRITABLE)
+    info_of(pin)
+    batch_stamp(pin.data, base_offset, leader_epoch)
+
+
+def stamp_append_time(data, int64_t now_ms):
+    cdef _Pin pin = _Pin(data, PyBUF_WRITABLE)
+    cdef BatchInfo info = info_of(pin)
+    if info.size > pin.view.len:
+        raise CorruptBatch("the batch is cut off")
+    batch_stamp_append_time(pin.data, &info, now_ms)
+
+
+include "batch_encode.pxi"
+include "batch_columns.pxi"
