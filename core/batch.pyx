@@ -26,16 +26,9 @@ from libc.stdint cimport (
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from kafpy._core.bytes cimport get16, get32, get64, put16, put32, put64
 from kafpy._core.crc32c cimport crc32c
 
-
-cdef extern from "big_endian.h" nogil:
-    uint16_t load_be16(const uint8_t* p) noexcept
-    uint32_t load_be32(const uint8_t* p) noexcept
-    uint64_t load_be64(const uint8_t* p) noexcept
-    void store_be16(uint8_t* p, uint16_t x) noexcept
-    void store_be32(uint8_t* p, uint32_t x) noexcept
-    void store_be64(uint8_t* p, uint64_t x) noexcept
 
 cdef extern from * nogil:
     bint unlikely(bint condition) noexcept
@@ -69,19 +62,19 @@ cdef enum:
 
 
 cdef void load_header(const uint8_t* data, BatchInfo* info) noexcept nogil:
-    info.base_offset = <int64_t>load_be64(data)
-    info.batch_length = <int32_t>load_be32(data + 8)
-    info.leader_epoch = <int32_t>load_be32(data + 12)
+    info.base_offset = <int64_t>get64(data)
+    info.batch_length = <int32_t>get32(data + 8)
+    info.leader_epoch = <int32_t>get32(data + 12)
     info.magic = <int8_t>data[16]
-    info.crc = load_be32(data + 17)
-    info.attributes = <int16_t>load_be16(data + 21)
-    info.last_offset_delta = <int32_t>load_be32(data + 23)
-    info.base_timestamp = <int64_t>load_be64(data + 27)
-    info.max_timestamp = <int64_t>load_be64(data + 35)
-    info.producer_id = <int64_t>load_be64(data + 43)
-    info.producer_epoch = <int16_t>load_be16(data + 51)
-    info.base_sequence = <int32_t>load_be32(data + 53)
-    info.count = <int32_t>load_be32(data + 57)
+    info.crc = get32(data + 17)
+    info.attributes = <int16_t>get16(data + 21)
+    info.last_offset_delta = <int32_t>get32(data + 23)
+    info.base_timestamp = <int64_t>get64(data + 27)
+    info.max_timestamp = <int64_t>get64(data + 35)
+    info.producer_id = <int64_t>get64(data + 43)
+    info.producer_epoch = <int16_t>get16(data + 51)
+    info.base_sequence = <int32_t>get32(data + 53)
+    info.count = <int32_t>get32(data + 57)
     info.size = info.batch_length + LOG_OVERHEAD
 
 
@@ -89,7 +82,7 @@ cdef bint batch_header(const uint8_t* data, int64_t size, BatchInfo* info) noexc
     cdef int32_t length
     if size < HEADER_SIZE or data[16] != 2:
         return False
-    length = <int32_t>load_be32(data + 8)
+    length = <int32_t>get32(data + 8)
     if length < HEADER_SIZE - LOG_OVERHEAD or length > 0x7fffffff - LOG_OVERHEAD:
         return False
     load_header(data, info)
@@ -110,12 +103,12 @@ cdef int16_t check_frame(const uint8_t* data, int64_t size, const BatchPolicy* p
         return INVALID_RECORD
     if size >= MAGIC_END and data[16] != 2:
         return INVALID_RECORD
-    length = <int32_t>load_be32(data + 8)
+    length = <int32_t>get32(data + 8)
     if length < HEADER_SIZE - LOG_OVERHEAD or length > size - LOG_OVERHEAD:
         return CORRUPT_MESSAGE
     if length != size - LOG_OVERHEAD:
         return INVALID_RECORD
-    if load_be64(data) != 0:
+    if get64(data) != 0:
         return INVALID_RECORD
     if size > policy.max_message_bytes:
         return MESSAGE_TOO_LARGE
@@ -191,15 +184,15 @@ cdef int16_t batch_check(const uint8_t* data, int64_t size, const BatchPolicy* p
 
 
 cdef void batch_stamp(uint8_t* data, int64_t base_offset, int32_t leader_epoch) noexcept nogil:
-    store_be64(data, <uint64_t>base_offset)
-    store_be32(data + 12, <uint32_t>leader_epoch)
+    put64(data, <uint64_t>base_offset)
+    put32(data + 12, <uint32_t>leader_epoch)
 
 
 cdef void store_times(uint8_t* data, BatchInfo* info) noexcept nogil:
-    store_be16(data + 21, <uint16_t>info.attributes)
-    store_be64(data + 35, <uint64_t>info.max_timestamp)
+    put16(data + 21, <uint16_t>info.attributes)
+    put64(data + 35, <uint64_t>info.max_timestamp)
     info.crc = crc32c(0, data + CRC_START, <size_t>(info.size - CRC_START))
-    store_be32(data + 17, info.crc)
+    put32(data + 17, info.crc)
 
 
 cdef void batch_stamp_append_time(uint8_t* data, BatchInfo* info, int64_t now_ms) noexcept nogil:
@@ -209,8 +202,8 @@ cdef void batch_stamp_append_time(uint8_t* data, BatchInfo* info, int64_t now_ms
 
 
 cdef void batch_stamp_create_time(uint8_t* data, BatchInfo* info) noexcept nogil:
-    if (info.max_timestamp != <int64_t>load_be64(data + 35)
-            or info.attributes != <int16_t>load_be16(data + 21)):
+    if (info.max_timestamp != <int64_t>get64(data + 35)
+            or info.attributes != <int16_t>get16(data + 21)):
         store_times(data, info)
 
 

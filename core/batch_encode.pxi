@@ -168,16 +168,16 @@ cdef void put_records(uint8_t* p, const Rows* rows) noexcept nogil:
 
 
 cdef void put_header(uint8_t* data, BatchInfo* info) noexcept nogil:
-    store_be64(data, <uint64_t>info.base_offset)
-    store_be32(data + 8, <uint32_t>(info.size - LOG_OVERHEAD))
-    store_be32(data + 12, <uint32_t>info.leader_epoch)
+    put64(data, <uint64_t>info.base_offset)
+    put32(data + 8, <uint32_t>(info.size - LOG_OVERHEAD))
+    put32(data + 12, <uint32_t>info.leader_epoch)
     data[16] = 2
-    store_be32(data + 23, <uint32_t>info.last_offset_delta)
-    store_be64(data + 27, <uint64_t>info.base_timestamp)
-    store_be64(data + 43, <uint64_t>info.producer_id)
-    store_be16(data + 51, <uint16_t>info.producer_epoch)
-    store_be32(data + 53, <uint32_t>info.base_sequence)
-    store_be32(data + 57, <uint32_t>info.count)
+    put32(data + 23, <uint32_t>info.last_offset_delta)
+    put64(data + 27, <uint64_t>info.base_timestamp)
+    put64(data + 43, <uint64_t>info.producer_id)
+    put16(data + 51, <uint16_t>info.producer_epoch)
+    put32(data + 53, <uint32_t>info.base_sequence)
+    put32(data + 57, <uint32_t>info.count)
     store_times(data, info)
 
 
