@@ -121,7 +121,7 @@ def stamp_append_time(data: Buffer, now_ms: int) -> None:
 def encode(
     values: Sequence[bytes | None] | BytesColumn,
     *,
-    timestamps: int | Sequence[int] | Buffer,
+    timestamps: int | Sequence[int] | NDArray[np.int64] | Buffer,
     keys: Sequence[bytes | None] | BytesColumn | None = None,
     headers: Sequence[Sequence[tuple[str | bytes, bytes | None]]] | HeadersColumn | None = None,
     codec: int = 0,

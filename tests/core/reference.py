@@ -75,7 +75,7 @@ def encode_records(records: Sequence[Record]) -> bytes:
     return b"".join(encode_record(record, records[0].timestamp, i) for i, record in enumerate(records))
 
 
-def patch(batch: bytes, *, seal: bool = True, **fields: int) -> bytes:
+def patch(batch: bytes, *, seal: int = True, **fields: int) -> bytes:
     """The batch with other header fields, and unless told otherwise with the CRC that goes with them."""
     out = bytearray(batch)
     for name, value in fields.items():
