@@ -1,3 +1,4 @@
+# cython: auto_pickle=False
 """Record batch v2: header, checks and stamps; batch_records.pxi, batch_encode.pxi and batch_columns.pxi hold the rest.
 
 What other modules cimport is `noexcept nogil` over bytes that the caller owns; no state is kept between calls.
@@ -319,6 +320,16 @@ def stamp_append_time(data, int64_t now_ms):
     if info.size > pin.view.len:
         raise CorruptBatch("the batch is cut off")
     batch_stamp_append_time(pin.data, &info, now_ms)
+
+
+def stamp_create_time(data):
+    cdef _Pin pin = _Pin(data, PyBUF_WRITABLE)
+    cdef BatchPolicy anything = BatchPolicy(INT32_MAX, 0, INT64_MAX, INT64_MAX, False, False)
+    cdef BatchInfo info
+    cdef int16_t error = batch_check(pin.data, pin.view.len, &anything, &info)
+    if error:
+        raise CorruptBatch(f"not a batch that a client may send (error {error})")
+    batch_stamp_create_time(pin.data, &info)
 
 
 include "batch_encode.pxi"

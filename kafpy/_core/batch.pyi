@@ -118,6 +118,11 @@ def stamp(data: Buffer, base_offset: int, leader_epoch: int) -> None:
 def stamp_append_time(data: Buffer, now_ms: int) -> None:
     """Makes a batch one of LogAppendTime in place, with a new CRC."""
 
+def stamp_create_time(data: Buffer) -> None:
+    """Makes a client's batch what a CreateTime topic stores, in place: the max timestamp is that of its records (where
+    they can be seen, uncompressed) and the LogAppendTime bit is off. The CRC is new only where that changed something.
+    """
+
 def encode(
     values: Sequence[bytes | None] | BytesColumn,
     *,

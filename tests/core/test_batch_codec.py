@@ -156,6 +156,20 @@ def test_append_time_counts_for_every_record() -> None:
         batch.stamp_append_time(data[:-1], 99)
 
 
+def test_create_time_is_put_right_as_kafka_does() -> None:
+    right = encode_times(5, 7)
+    for wrong in (right, patch(right, max_timestamp=8), patch(right, max_timestamp=6), patch(right, attributes=8)):
+        data = bytearray(wrong)
+        batch.stamp_create_time(data)
+        assert bytes(data) == right
+    packed = bytearray(reference.encode([Record(b"a", timestamp=5)], codecs.gzip, attributes=9, max_timestamp=8))
+    batch.stamp_create_time(packed)
+    assert batch.intact(packed)
+    assert (batch.header(packed).attributes, batch.header(packed).max_timestamp) == (1, 8)
+    with pytest.raises(batch.CorruptBatch):
+        batch.stamp_create_time(data[:-1])
+
+
 def test_control_batches_are_left_out_but_move_the_next_offset() -> None:
     marker = batch.encode([bytes(6)], keys=[bytes(4)], timestamps=1, control=True, transactional=True, base_offset=1)
     data = encode([Record(b"a")]) + marker
