@@ -195,7 +195,7 @@ cdef object fresh(PyObject* default):
     return <object>default
 
 
-EMPTY = ()
+cdef tuple EMPTY = ()
 
 include "wire_read.pxi"
 include "wire_write.pxi"

@@ -88,6 +88,8 @@ cdef object read_one(Program program, const Op* op, Cursor* c, bint nullable):
         return None
     p = take(c, size)
     if kind == STRING:
+        if size > 0x7fff:    # compact ones too, as in Kafka
+            malformed(c, "string over 32767 bytes")
         try:
             return PyUnicode_DecodeUTF8(<const char*>p, size, NULL)
         except UnicodeDecodeError:

@@ -28,7 +28,7 @@ class Shape:
 
 @disjoint_base
 class Struct:
-    """What message classes derive from: fields in __slots__, a Shape as `_shape`, keyword constructor, value equality."""
+    """What message classes derive from: fields in __slots__, a Shape as `_shape`, keyword constructor, equality."""
 
     unknown_tags: list[tuple[int, bytes]] | None
     """Tagged fields that the schema does not know; written back as they came."""
