@@ -1,0 +1,94 @@
+"""CreateTopics, versions 2-7. Checks and words of refusals as in Kafka (ControllerApis, ReplicationControlManager).
+
+-1 partitions or replicas stand for the broker's defaults (KIP-464). An assignment may only name this broker's id.
+timeout_ms has no effect: the reply says what has happened, and nothing is done after it. Since version 5 the reply
+lists configs (KIP-525): those of the topic itself, not the defaults.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from kafpy.handlers.registry import Call, serves
+from kafpy.metadata import MetadataError
+from kafpy.protocol import api
+from kafpy.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from kafpy.broker.state import BrokerState
+
+PROHIBITED = "__cluster_metadata"
+DYNAMIC_TOPIC_CONFIG = 1
+
+
+@serves(api.CREATE_TOPICS)
+async def create_topics(broker: BrokerState, call: Call) -> Any:
+    response = api.CREATE_TOPICS.response
+    times = Counter(topic.name for topic in call.body.topics)
+    wanted = {topic.name: topic for topic in call.body.topics}
+    results = []
+    for name, topic in wanted.items():
+        try:
+            if times[name] > 1:
+                raise MetadataError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+            results.append(await _create(broker, topic, call.body.validate_only))
+        except MetadataError as error:
+            results.append(response.Topic(name=name, error_code=error.code, error_message=error.message))
+    return response(topics=results)
+
+
+async def _create(broker: BrokerState, topic: Any, validate_only: bool) -> Any:
+    if topic.name == PROHIBITED:
+        raise MetadataError(ErrorCode.INVALID_REQUEST, f"Creation of internal topic {PROHIBITED} is prohibited.")
+    configs = {config.name: config.value for config in topic.configs}
+    partitions, factor = topic.num_partitions, topic.replication_factor
+    if topic.assignments:
+        partitions, factor = _assigned(topic, broker.node_id)
+    broker.check_topic(topic.name, partitions, factor, configs)
+    topic_id = bytes(16)
+    if not validate_only:
+        topic_id = (await broker.create_topic(topic.name, partitions, factor, configs)).topic_id
+    settings, response = broker.settings, api.CREATE_TOPICS.response
+    return response.Topic(
+        name=topic.name,
+        topic_id=topic_id,
+        error_message=None,
+        num_partitions=settings.num_partitions if partitions == -1 else partitions,
+        replication_factor=settings.default_replication_factor if factor == -1 else factor,
+        configs=[
+            response.Config(name=name, value=value, config_source=DYNAMIC_TOPIC_CONFIG)
+            for name, value in configs.items()
+        ],
+    )
+
+
+def _assigned(topic: Any, node_id: int) -> tuple[int, int]:
+    """How many partitions and replicas a manual assignment means."""
+    for field, value in (("replication factor", topic.replication_factor), ("numPartitions", topic.num_partitions)):
+        if value != -1:
+            message = f"A manual partition assignment was specified, but {field} was not set to -1."
+            raise MetadataError(ErrorCode.INVALID_REQUEST, message)
+    indexes = set()
+    for assignment in topic.assignments:
+        fault = _fault(assignment.broker_ids, node_id)
+        if assignment.partition_index in indexes:
+            fault = f"Found multiple manual partition assignments for partition {assignment.partition_index}"
+        if fault:
+            raise MetadataError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, fault)
+        indexes.add(assignment.partition_index)
+    if indexes != set(range(len(indexes))):
+        message = "partitions should be a consecutive 0-based integer sequence"
+        raise MetadataError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
+    return len(indexes), 1
+
+
+def _fault(replicas: list[int], node_id: int) -> str | None:
+    if not replicas:
+        return "The manual partition assignment includes an empty replica list."
+    for broker_id in replicas:
+        if broker_id != node_id:
+            return f"The manual partition assignment includes broker {broker_id}, but no such broker is registered."
+    if len(replicas) > 1:
+        return f"The manual partition assignment includes the broker {node_id} more than once."
+    return None

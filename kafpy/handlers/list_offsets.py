@@ -1,0 +1,93 @@
+"""ListOffsets, versions 1-11: the first, the last, the newest and the offset at a time.
+
+Consumers (replica id -1) see up to the high watermark, or up to the last stable offset when they read committed data
+only; everyone else sees the log's end. An offset found by time beyond that is "none" (-1), not an error. No log has
+a remote tier: its earliest local offset is the earliest, and nothing is tiered (KIP-405) or waits for it (KIP-1023).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kafpy.handlers.registry import Call, serves
+from kafpy.metadata import Partition
+from kafpy.protocol import api
+from kafpy.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from kafpy._core.log import Log
+    from kafpy.broker.state import BrokerState
+
+LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = range(-1, -7, -1)
+SINCE = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
+CONSUMER = -1
+READ_COMMITTED = 1
+
+
+class Found(NamedTuple):
+    offset: int = -1
+    timestamp: int = -1
+    leader_epoch: int = -1
+
+
+@serves(api.LIST_OFFSETS)
+def list_offsets(broker: BrokerState, call: Call) -> Any:
+    response = api.LIST_OFFSETS.response
+    asked = Counter((topic.name, part.partition_index) for topic in call.body.topics for part in topic.partitions)
+    topics = []
+    for topic in call.body.topics:
+        answers = []
+        for part in topic.partitions:
+            twice = asked[topic.name, part.partition_index] > 1
+            result = ErrorCode.INVALID_REQUEST if twice else _look_up(broker, call, topic.name, part)
+            if isinstance(result, ErrorCode):
+                answer = response.Partition(partition_index=part.partition_index, error_code=result)
+            else:
+                answer = response.Partition(partition_index=part.partition_index, **result._asdict())
+            answers.append(answer)
+        topics.append(response.Topic(name=topic.name, partitions=answers))
+    return response(topics=topics)
+
+
+def _look_up(broker: BrokerState, call: Call, name: str, part: Any) -> Found | ErrorCode:
+    topic = broker.image.topic(name)
+    if topic is None or not 0 <= part.partition_index < len(topic.partitions):
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    partition = topic.partitions[part.partition_index]
+    if partition.leader != broker.node_id:
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    if part.current_leader_epoch >= 0 and part.current_leader_epoch != partition.leader_epoch:
+        fenced = part.current_leader_epoch < partition.leader_epoch
+        return ErrorCode.FENCED_LEADER_EPOCH if fenced else ErrorCode.UNKNOWN_LEADER_EPOCH
+    log = broker.partitions.log(name, part.partition_index)
+    if log is None:
+        return ErrorCode.KAFKA_STORAGE_ERROR
+    if part.timestamp < EARLIEST_PENDING_UPLOAD or call.header.api_version < SINCE.get(part.timestamp, 0):
+        return ErrorCode.UNSUPPORTED_VERSION
+    try:
+        return _find(log, partition, part.timestamp, _limit(call.body, log))
+    except OSError:
+        return ErrorCode.KAFKA_STORAGE_ERROR
+
+
+def _limit(body: Any, log: Log) -> int:
+    if body.replica_id != CONSUMER:
+        return log.log_end_offset
+    return log.last_stable_offset if body.isolation_level == READ_COMMITTED else log.high_watermark
+
+
+def _find(log: Log, partition: Partition, timestamp: int, limit: int) -> Found:
+    # The epoch of an older offset is known only where there was never more than one.
+    epoch = 0 if partition.leader_epoch == 0 else -1
+    if timestamp == LATEST:
+        return Found(limit, -1, partition.leader_epoch)
+    if timestamp in (EARLIEST, EARLIEST_LOCAL):
+        return Found(log.log_start_offset, -1, epoch)
+    if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+        return Found()
+    found = log.max_timestamp() if timestamp == MAX_TIMESTAMP else log.offset_for_time(timestamp)
+    if found is None or not 0 <= found[0] < limit:
+        return Found()
+    offset, time = found
+    return Found(offset, time, epoch)
