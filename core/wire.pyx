@@ -33,6 +33,8 @@ cdef extern from "structmember.h":
 
 cdef extern from "Python.h":
     object PyUnicode_DecodeUTF8(const char* data, Py_ssize_t size, const char* errors)
+    Py_ssize_t PySequence_Fast_GET_SIZE(object items)
+    PyObject* PySequence_Fast_GET_ITEM(object items, Py_ssize_t index)    # borrowed
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
 
 cdef extern from "<endian.h>" nogil:
@@ -51,6 +53,9 @@ KINDS = {
 cdef int[12] WIDTH = [1, 1, 2, 2, 4, 4, 8, 8, 16, 2, 4, 4]    # bytes of a value, or of its legacy length
 cdef int64_t[6] LEAST = [0, -0x80, -0x8000, 0, -0x80000000LL, 0]
 cdef int64_t[6] MOST = [1, 0x7f, 0x7fff, 0xffff, 0x7fffffff, 0xffffffffLL]
+
+cdef enum:
+    SCRATCH = 1 << 19
 
 cdef struct Op:
     uint8_t kind            # of the value, or of the array's elements
@@ -209,6 +214,7 @@ cdef class Program:
     cdef Plan* plans
     cdef Op* ops
     cdef int count
+    cdef Out scratch    # the last message's buffer, for the next one: fresh pages cost more than what is written to them
     cdef list kept      # references behind the PyObject pointers of plans and ops
 
     def __cinit__(self, list structs not None):
@@ -225,6 +231,7 @@ cdef class Program:
     def __dealloc__(self):
         PyMem_Free(self.plans)
         PyMem_Free(self.ops)
+        PyMem_Free(self.scratch.data)
 
     cdef int lay_out(self, list structs) except -1:
         cdef int index, at = 0
@@ -294,11 +301,15 @@ cdef class Program:
         raise TypeError(f"{type(struct).__name__} is no part of this message")
 
     cdef bytes emit(self, int index, object struct, bytes prefix):
-        cdef Out out
-        memset(&out, 0, sizeof(out))
+        cdef Out out = self.scratch    # taken, not shared: writing may run Python code that comes here again
+        memset(&self.scratch, 0, sizeof(Out))
+        out.size = 0
         try:
             put(&out, PyBytes_AS_STRING(prefix), PyBytes_GET_SIZE(prefix))
             write_struct(self, index, struct, &out)
             return PyBytes_FromStringAndSize(<char*>out.data, out.size)
         finally:
-            PyMem_Free(out.data)
+            if self.scratch.data == NULL and out.capacity <= SCRATCH:
+                self.scratch = out
+            else:
+                PyMem_Free(out.data)

@@ -83,18 +83,18 @@ cdef int write_one(Program program, const Op* op, object value, Out* out, bint n
 
 cdef int write_field(Program program, const Op* op, object value, Out* out) except -1:
     cdef Py_ssize_t i
-    cdef list items
+    cdef object items, item
     if not op.array:
         return write_one(program, op, value, out, op.nullable)
     if value is None and op.nullable:
         return put_length(out, -1, 4, op.compact)
     if isinstance(value, Encoded):
         return put(out, PyBytes_AS_STRING((<Encoded>value).data), PyBytes_GET_SIZE((<Encoded>value).data))
-    items = value if type(value) is list else list(value)
-    put_length(out, len(items), 4, op.compact)
+    items = value if type(value) is list or type(value) is tuple else list(value)
+    put_length(out, PySequence_Fast_GET_SIZE(items), 4, op.compact)
     i = 0
-    while i < len(items):    # not range: a __float__ or __index__ that changes the list must not lead us past its end
-        item = items[i]
+    while i < PySequence_Fast_GET_SIZE(items):    # not range: an element's __index__ could shrink the list
+        item = <object>PySequence_Fast_GET_ITEM(items, i)
         if isinstance(item, Encoded):
             put(out, PyBytes_AS_STRING((<Encoded>item).data), PyBytes_GET_SIZE((<Encoded>item).data))
         else:

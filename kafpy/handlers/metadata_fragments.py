@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from kafpy.metadata import Partition, Topic
+from kafpy.metadata import Topic
 from kafpy.protocol import Encoded, api, codec
 from kafpy.protocol.errors import ErrorCode
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 TOPIC_OPERATIONS = 0x0DF8
 """What anyone may do without an authorizer, as a bit field of AclOperation (AclEntry.supportedOperations)."""
+NO_LEADER = int(ErrorCode.LEADER_NOT_AVAILABLE)
 INTERNAL = ("__consumer_offsets", "__transaction_state")
 
 _caches: WeakKeyDictionary[BrokerState, dict[tuple[int, bool], Fragments]] = WeakKeyDictionary()
@@ -53,24 +54,24 @@ class Fragments:
         return kept[1]
 
     def _entry(self, topic: Topic) -> Any:
-        entry = api.METADATA.response.Topic(
+        response = api.METADATA.response
+        make = response.Partition
+        entry = response.Topic(
             name=topic.name,
             topic_id=topic.topic_id,
             is_internal=topic.name in INTERNAL,
-            partitions=[_partition(partition) for partition in topic.partitions],
+            partitions=[
+                make(
+                    error_code=NO_LEADER if partition.leader < 0 else 0,
+                    partition_index=partition.index,
+                    leader_id=partition.leader,
+                    leader_epoch=partition.leader_epoch,
+                    replica_nodes=partition.replicas,
+                    isr_nodes=partition.isr,
+                )
+                for partition in topic.partitions
+            ],
         )
         if self._operations:
             entry.topic_authorized_operations = TOPIC_OPERATIONS
         return entry
-
-
-def _partition(partition: Partition) -> Any:
-    leaderless = partition.leader < 0
-    return api.METADATA.response.Partition(
-        error_code=ErrorCode.LEADER_NOT_AVAILABLE if leaderless else ErrorCode.NONE,
-        partition_index=partition.index,
-        leader_id=partition.leader,
-        leader_epoch=partition.leader_epoch,
-        replica_nodes=partition.replicas,
-        isr_nodes=partition.isr,
-    )
