@@ -7,10 +7,11 @@
     struct     its fields in order; a nullable one has an int8 before it (-1 null, 1 there)
     flexible   a struct ends with tagged fields: uvarint count, then (uvarint tag, uvarint size, data) with ascending tags
 
-A Program owns two C arrays: plans (one per struct, the message itself is plan 0) and ops (one per field). It is immutable once built
-and holds the GIL while it runs. The reader trusts nothing: every read is checked against the end of the input, a count against the
-bytes left divided by the smallest size an element can have, and the sum of all counts against the caller's budget.
-Message classes keep their fields in __slots__; ops carry each slot's offset in the object, so a field costs a load or a store.
+A Program owns two C arrays: plans (one per struct, the message itself is plan 0) and ops (one per field). It is immutable
+once built, but for its scratch buffer, and holds the GIL while it runs. The reader trusts nothing: every read is checked
+against the end of the input, a count against the bytes left divided by the smallest size an element can have, and the sum
+of all counts against the caller's budget. Message classes keep their fields in __slots__; ops carry each slot's offset in
+the object, so a field costs a load or a store.
 """
 
 cimport cython
