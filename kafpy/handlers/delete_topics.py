@@ -38,7 +38,11 @@ async def delete_topics(broker: BrokerState, call: Call) -> Any:
     image = broker.image
     named = [image.topic(asked.name) for asked in times if asked.name is not None]
     doubled = {topic_id for _, topic_id in times} & {topic.topic_id for topic in named if topic is not None}
-    refusals = {asked: _refusal(broker, version, asked, count, doubled) for asked, count in times.items()}
+    refusals = {
+        asked: _refusal(broker, version, asked, count, doubled)
+        for asked, count in times.items()
+        if asked.name is not None or asked.topic_id not in doubled
+    }
     results = [await _answer(broker, image, asked, refusal) for asked, refusal in refusals.items()]
     return api.DELETE_TOPICS.response(responses=results)
 
@@ -61,7 +65,7 @@ async def _answer(broker: BrokerState, image: Image, asked: Asked, refusal: Refu
 
 
 def _refusal(broker: BrokerState, version: int, asked: Asked, times: int, doubled: set[bytes]) -> Refusal | None:
-    """`doubled`: topics asked for both by their name and by their id."""
+    """`doubled`: topics asked for both by name and by id; they are refused once, under their name."""
     by_name, by_id = asked.name is not None, asked.topic_id != NO_ID
     topic = broker.image.topic(asked.name) if asked.name is not None else broker.image.topic_by_id(asked.topic_id)
     if not broker.settings.delete_topic_enable:
@@ -71,11 +75,11 @@ def _refusal(broker: BrokerState, version: int, asked: Asked, times: int, double
         return ErrorCode.INVALID_REQUEST, "You may not specify both topic name and topic id."
     if not by_name and not by_id:
         return ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified."
+    if times > 1:
+        return ErrorCode.INVALID_REQUEST, f"Duplicate topic {'name' if by_name else 'id'}."
     if topic is None:
         code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if by_name else ErrorCode.UNKNOWN_TOPIC_ID
         return code, code.message
-    if times > 1 or (by_id and topic.topic_id in doubled):
-        return ErrorCode.INVALID_REQUEST, f"Duplicate topic {'name' if by_name else 'id'}."
     if topic.topic_id in doubled:
         return ErrorCode.INVALID_REQUEST, "The provided topic name maps to an ID that was already supplied."
     return None

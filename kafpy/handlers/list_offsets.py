@@ -38,7 +38,7 @@ def list_offsets(broker: BrokerState, call: Call) -> Any:
     topics = []
     for topic in call.body.topics:
         answers = []
-        for part in topic.partitions:
+        for part in {part.partition_index: part for part in topic.partitions}.values():
             twice = asked[topic.name, part.partition_index] > 1
             result = ErrorCode.INVALID_REQUEST if twice else _look_up(broker, call, topic.name, part)
             if isinstance(result, ErrorCode):

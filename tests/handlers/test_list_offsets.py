@@ -86,5 +86,5 @@ def test_errors(broker: Any) -> None:
 def test_asked_twice(broker: Any) -> None:
     parts = [REQUEST.Partition(partition_index=index, timestamp=-1) for index in (0, 1, 0)]
     answer = broker.ask(api.LIST_OFFSETS, 5, replica_id=-1, topics=[REQUEST.Topic(name="t", partitions=parts)])
-    assert [part.error_code for part in answer.topics[0].partitions] == [42, 0, 42]
+    assert [(part.partition_index, part.error_code) for part in answer.topics[0].partitions] == [(0, 42), (1, 0)]
     assert broker.ask(api.LIST_OFFSETS, 5, topics=[]).topics == []
