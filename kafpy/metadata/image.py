@@ -1,0 +1,57 @@
+"""What the cluster has agreed on, as brokers read it: frozen values.
+
+A change makes a new Image with the next epoch; whoever cached something made from an image compares epochs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    index: int
+    leader: int
+    leader_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    name: str
+    topic_id: bytes
+    partitions: tuple[Partition, ...]
+    configs: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    epoch: int = 0
+    topics: Mapping[str, Topic] = field(default_factory=lambda: MappingProxyType({}))
+    topics_by_id: Mapping[bytes, Topic] = field(default_factory=lambda: MappingProxyType({}))
+
+    @classmethod
+    def of(cls, epoch: int, topics: list[Topic]) -> Image:
+        by_name = {topic.name: topic for topic in topics}
+        by_id = {topic.topic_id: topic for topic in topics}
+        return cls(epoch, MappingProxyType(by_name), MappingProxyType(by_id))
+
+    def topic(self, name: str) -> Topic | None:
+        return self.topics.get(name)
+
+    def topic_by_id(self, topic_id: bytes) -> Topic | None:
+        return self.topics_by_id.get(topic_id)
+
+    def with_topic(self, topic: Topic, epoch: int) -> Image:
+        by_name = {**self.topics, topic.name: topic}
+        by_id = {**self.topics_by_id, topic.topic_id: topic}
+        return Image(epoch, MappingProxyType(by_name), MappingProxyType(by_id))
+
+    def without_topic(self, name: str, epoch: int) -> Image:
+        gone = self.topics[name].topic_id
+        by_name = {key: value for key, value in self.topics.items() if key != name}
+        by_id = {key: value for key, value in self.topics_by_id.items() if key != gone}
+        return Image(epoch, MappingProxyType(by_name), MappingProxyType(by_id))

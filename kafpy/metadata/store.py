@@ -1,0 +1,35 @@
+"""The metadata interface: what a broker asks of a store, whichever one it has.
+
+Every call may block (a disk, a network) and is made from a helper thread, never on the loop. A call that returns has
+made its change durable; one that raises has changed nothing. Each change gives back the epoch of the image that
+contains it.
+"""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from kafpy.metadata.image import Image, Topic
+
+
+class Store(Protocol):
+    def cluster_id(self) -> str: ...
+
+    def load(self) -> Image: ...
+
+    def create_topic(self, topic: Topic) -> int:
+        """MetadataError 36 when the name is taken."""
+
+    def delete_topic(self, name: str) -> int:
+        """MetadataError 3 when there is none. The id stays listed in deleted_topic_ids()."""
+
+    def set_topic_configs(self, name: str, configs: Mapping[str, str]) -> int: ...
+
+    def deleted_topic_ids(self) -> frozenset[bytes]:
+        """Topics whose folders may still lie on a disk: deleted since the last forget_deleted_topics()."""
+
+    def forget_deleted_topics(self) -> None: ...
+
+    def allocate_producer_ids(self, count: int) -> int:
+        """The first of `count` ids that nobody else is given, ever."""
+
+    def close(self) -> None: ...
