@@ -19,13 +19,13 @@ def test_legal_names_pass(name: str) -> None:
         "a\\b",
         "a\0",
         "a b",
-        "é",
-        "．",
+        "\u00e9",
+        "\uff0e",
         "a\n",
         "\u202eabc",
-        "🙂",
+        "\U0001f642",
         "x" * 250,
-        "١",
+        "\u0661",
     ],
 )
 def test_illegal_names_are_refused_with_17(name: str) -> None:

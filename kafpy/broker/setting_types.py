@@ -1,0 +1,102 @@
+"""Types of settings: text in, checked value out, with the words Kafka uses (ConfigDef)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+INT_MAX = 2**31 - 1
+LONG_MAX = 2**63 - 1
+
+Value = bool | int | float | str | tuple[str, ...]
+
+
+class SettingError(ValueError):
+    """A name or a value that is refused; the text is for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Kafka's INT (or LONG, with `high` above INT_MAX)."""
+
+    low: int = -(2**31)
+    high: int = INT_MAX
+
+    def parse(self, name: str, text: str) -> int:
+        try:
+            value = int(text.strip()) if text.strip().lstrip("+-").isascii() and "_" not in text else None
+        except ValueError:
+            value = None
+        if value is None or not -LONG_MAX - 1 <= value <= LONG_MAX:
+            kind = "INT" if self.high <= INT_MAX else "LONG"
+            raise SettingError(f"Invalid value {text} for configuration {name}: Not a number of type {kind}")
+        if value < self.low:
+            raise SettingError(f"Invalid value {text} for configuration {name}: Value must be at least {self.low}")
+        if value > self.high:
+            raise SettingError(f"Invalid value {text} for configuration {name}: Value must be no more than {self.high}")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Fraction:
+    low: float = 0.0
+    high: float = 1.0
+
+    def parse(self, name: str, text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            raise SettingError(f"Invalid value {text} for configuration {name}: Not a number of type DOUBLE") from None
+        if not self.low <= value <= self.high:
+            raise SettingError(
+                f"Invalid value {text} for configuration {name}: Value must be between {self.low} and {self.high}"
+            )
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    _words: ClassVar[dict[str, bool]] = {"true": True, "false": False}
+
+    def parse(self, name: str, text: str) -> bool:
+        value = self._words.get(text.strip().lower())
+        if value is None:
+            raise SettingError(
+                f"Invalid value {text} for configuration {name}: Expected value to be either true or false"
+            )
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    words: tuple[str, ...]
+
+    def parse(self, name: str, text: str) -> str:
+        if text.strip() not in self.words:
+            raise SettingError(
+                f"Invalid value {text} for configuration {name}: String must be one of: {', '.join(self.words)}"
+            )
+        return text.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Kafka's LIST; with `words`, each must be one of them."""
+
+    words: tuple[str, ...] = ()
+
+    def parse(self, name: str, text: str) -> tuple[str, ...]:
+        values = tuple(word.strip() for word in text.split(",") if word.strip())
+        for value in values:
+            if self.words and value not in self.words:
+                raise SettingError(
+                    f"Invalid value {value} for configuration {name}: String must be one of: {', '.join(self.words)}"
+                )
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    def parse(self, name: str, text: str) -> str:
+        return text.strip()
+
+
+Kind = Whole | Fraction | Flag | Choice | Words | Text

@@ -1,0 +1,195 @@
+"""The broker's settings: server.properties keys with Kafka 4.x names, defaults and ranges.
+
+Keys come in three groups: honoured (a field of Settings), accepted without effect (known_keys.py; one warning each at
+start), unknown (refused with the place and the nearest known key). Precedence of synonyms as in Kafka: `.ms` over
+`.hours`, `log.dirs` over `log.dir`, `node.id` over `broker.id`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import Field, dataclass, field, fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from kafpy.broker import properties
+from kafpy.broker.known_keys import WITHOUT_EFFECT
+from kafpy.broker.listeners import Listener, parse_listeners
+from kafpy.broker.setting_types import (
+    INT_MAX,
+    LONG_MAX,
+    Choice,
+    Flag,
+    Kind,
+    SettingError,
+    Text,
+    Value,
+    Whole,
+    Words,
+)
+
+COMPRESSION_TYPES = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
+TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
+HOUR_MS = 3_600_000
+
+
+def key(name: str, kind: Kind, default: Value | None) -> Any:
+    return field(default=default, metadata={"name": name, "kind": kind})
+
+
+def long(low: int, high: int = LONG_MAX) -> Whole:
+    return Whole(low, high)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    # identity and files
+    node_id: int = key("node.id", Whole(0), 1)
+    log_dir: str = key("log.dir", Text(), "/tmp/kafka-logs")
+    log_dirs: tuple[str, ...] | None = key("log.dirs", Words(), None)
+    # network
+    listeners: str = key("listeners", Text(), "PLAINTEXT://127.0.0.1:9092")
+    advertised_listeners: str | None = key("advertised.listeners", Text(), None)
+    listener_security_protocol_map: str | None = key("listener.security.protocol.map", Text(), None)
+    controller_listener_names: tuple[str, ...] = key("controller.listener.names", Words(), ())
+    num_network_threads: int = key("num.network.threads", Whole(1), 1)
+    socket_send_buffer_bytes: int = key("socket.send.buffer.bytes", Whole(-1), -1)
+    socket_receive_buffer_bytes: int = key("socket.receive.buffer.bytes", Whole(-1), -1)
+    socket_request_max_bytes: int = key("socket.request.max.bytes", Whole(1), 104857600)
+    socket_listen_backlog_size: int = key("socket.listen.backlog.size", Whole(1), 50)
+    max_connections: int = key("max.connections", Whole(0), INT_MAX)
+    max_connections_per_ip: int = key("max.connections.per.ip", Whole(0), INT_MAX)
+    connections_max_idle_ms: int = key("connections.max.idle.ms", long(-1), 600000)
+    queued_max_request_bytes: int = key("queued.max.request.bytes", long(-1), -1)
+    # topics
+    num_partitions: int = key("num.partitions", Whole(1), 1)
+    default_replication_factor: int = key("default.replication.factor", Whole(1), 1)
+    auto_create_topics_enable: bool = key("auto.create.topics.enable", Flag(), True)
+    delete_topic_enable: bool = key("delete.topic.enable", Flag(), True)
+    min_insync_replicas: int = key("min.insync.replicas", Whole(1), 1)
+    # fetch
+    fetch_max_bytes: int = key("fetch.max.bytes", Whole(1024), 57671680)
+    fetch_session_slots: int = key("max.incremental.fetch.session.cache.slots", Whole(0), 1000)
+    # logs: defaults of the topic-level names, see topic_config.py
+    message_max_bytes: int = key("message.max.bytes", Whole(0), 1048588)
+    log_segment_bytes: int = key("log.segment.bytes", Whole(1048576), 1073741824)
+    log_roll_ms: int | None = key("log.roll.ms", long(1), None)
+    log_roll_hours: int = key("log.roll.hours", Whole(1), 168)
+    log_index_size_max_bytes: int = key("log.index.size.max.bytes", Whole(4), 10485760)
+    log_index_interval_bytes: int = key("log.index.interval.bytes", Whole(0), 4096)
+    log_flush_interval_messages: int = key("log.flush.interval.messages", long(1), LONG_MAX)
+    log_message_timestamp_type: str = key("log.message.timestamp.type", Choice(TIMESTAMP_TYPES), "CreateTime")
+    log_message_timestamp_before_max_ms: int = key("log.message.timestamp.before.max.ms", long(0), LONG_MAX)
+    log_message_timestamp_after_max_ms: int = key("log.message.timestamp.after.max.ms", long(0), HOUR_MS)
+    log_cleanup_policy: tuple[str, ...] = key("log.cleanup.policy", Words(("compact", "delete")), ("delete",))
+    log_segment_delete_delay_ms: int = key("log.segment.delete.delay.ms", long(0), 60000)
+    compression_type: str = key("compression.type", Choice(COMPRESSION_TYPES), "producer")
+    compression_gzip_level: int = key("compression.gzip.level", Whole(-1, 9), -1)
+    compression_lz4_level: int = key("compression.lz4.level", Whole(1, 17), 9)
+    compression_zstd_level: int = key("compression.zstd.level", Whole(-131072, 22), 3)
+    validate_compressed: bool = key("kafpy.validate.compressed", Flag(), False)
+    # housekeeping
+    num_recovery_threads_per_data_dir: int = key("num.recovery.threads.per.data.dir", Whole(1), 2)
+    log_flush_offset_checkpoint_interval_ms: int = key("log.flush.offset.checkpoint.interval.ms", Whole(1), 60000)
+
+    @property
+    def directories(self) -> tuple[Path, ...]:
+        return tuple(Path(name).absolute() for name in (self.log_dirs or (self.log_dir,)))
+
+    @property
+    def segment_ms(self) -> int:
+        return self.log_roll_ms if self.log_roll_ms is not None else self.log_roll_hours * HOUR_MS
+
+    def client_listeners(self) -> list[Listener]:
+        protocols, controllers = self.listener_security_protocol_map, self.controller_listener_names
+        return parse_listeners("listeners", self.listeners, protocols, controllers)
+
+    def advertised(self) -> dict[str, Listener]:
+        """By listener name; empty: each client is told the address it connected to."""
+        text = self.advertised_listeners
+        if not text:
+            return {}
+        protocols, controllers = self.listener_security_protocol_map, self.controller_listener_names
+        found = parse_listeners("advertised.listeners", text, protocols, controllers)
+        return {each.name: each for each in found}
+
+
+_SYNONYMS = {"broker.id": "node.id"}
+
+
+@cache
+def honoured() -> Mapping[str, Field[Any]]:
+    return {each.metadata["name"]: each for each in fields(Settings)}
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One key as a user wrote it, and where (`server.properties:12`, `--override`)."""
+
+    name: str
+    text: str
+    place: str
+
+
+def read_file(path: Path) -> list[Given]:
+    try:
+        text = path.read_text("utf-8")
+        return [Given(key, value, f"{path}:{line}") for key, value, line in properties.parse(text)]
+    except properties.PropertiesError as error:
+        raise SettingError(f"{path}:{error.line}: {error}") from None
+    except OSError as error:
+        raise SettingError(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise SettingError(f"cannot read {path}: it is not UTF-8 text") from None
+
+
+def load(given: Iterable[Given]) -> tuple[Settings, list[str]]:
+    """Later ones win. Gives the settings and a warning for each key that has no effect."""
+    values: dict[str, tuple[Given, Any]] = {}
+    warnings = []
+    for each in given:
+        name = _SYNONYMS.get(each.name, each.name)
+        if name in honoured():
+            values[each.name] = (each, _parse(each, honoured()[name].metadata["kind"]))
+        elif name in WITHOUT_EFFECT:
+            warnings.append(f"{each.place}: {each.name} has no effect in this broker")
+        else:
+            raise SettingError(f"{each.place}: unknown key {each.name!r}{_nearest(each.name)}")
+    for alias, name in _SYNONYMS.items():
+        if alias in values:
+            moved = values.pop(alias)
+            values.setdefault(name, moved)
+    settings = Settings(**{honoured()[name].name: value for name, (_, value) in values.items()})
+    _check_together(settings, {name: each.place for name, (each, _) in values.items()})
+    return settings, warnings
+
+
+def _parse(given: Given, kind: Kind) -> Value:
+    try:
+        return kind.parse(given.name, given.text)
+    except SettingError as error:
+        raise SettingError(f"{given.place}: {error}") from None
+
+
+def _check_together(settings: Settings, places: Mapping[str, str]) -> None:
+    try:
+        name = "listeners"
+        if not settings.client_listeners():
+            raise SettingError("listeners names no listener for clients")
+        name = "advertised.listeners"
+        for each in settings.advertised().values():
+            if not each.host or each.host in ("0.0.0.0", "::"):
+                raise SettingError(f"advertised.listeners cannot use the nonroutable address {each.host!r}")
+        name = "compression.gzip.level"
+        if settings.compression_gzip_level == 0:
+            raise SettingError("Invalid value 0 for configuration compression.gzip.level: -1 or 1 to 9")
+    except SettingError as error:
+        raise SettingError(f"{places.get(name, 'settings')}: {error}") from None
+
+
+def _nearest(name: str) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, [*honoured(), *_SYNONYMS, *WITHOUT_EFFECT], n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""

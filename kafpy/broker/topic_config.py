@@ -1,0 +1,162 @@
+"""Topic-level configs: Kafka's names (LogConfig), their types, and the broker settings that are their defaults.
+
+One table serves validation (CreateTopics, AlterConfigs) and the effective config of a topic's logs.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, TypedDict
+
+from kafpy.broker.setting_types import LONG_MAX, Choice, Flag, Fraction, Kind, SettingError, Text, Whole, Words
+from kafpy.broker.settings import COMPRESSION_TYPES, TIMESTAMP_TYPES, Settings
+from kafpy.metadata import MetadataError
+
+INVALID_CONFIG = 40
+
+_LONG = Whole(0, LONG_MAX)
+_RETENTION = Whole(-1, LONG_MAX)
+_LOCAL_RETENTION = Whole(-2, LONG_MAX)
+
+
+class Config(NamedTuple):
+    kind: Kind
+    setting: str | None = None
+    """The field of Settings that gives the default; None: accepted and kept, without effect in this broker."""
+
+
+CONFIGS: Mapping[str, Config] = {
+    "cleanup.policy": Config(Words(("compact", "delete")), "log_cleanup_policy"),
+    "compression.gzip.level": Config(Whole(-1, 9), "compression_gzip_level"),
+    "compression.lz4.level": Config(Whole(1, 17), "compression_lz4_level"),
+    "compression.type": Config(Choice(COMPRESSION_TYPES), "compression_type"),
+    "compression.zstd.level": Config(Whole(-131072, 22), "compression_zstd_level"),
+    "flush.messages": Config(Whole(1, LONG_MAX), "log_flush_interval_messages"),
+    "index.interval.bytes": Config(Whole(0), "log_index_interval_bytes"),
+    "kafpy.validate.compressed": Config(Flag(), "validate_compressed"),
+    "max.message.bytes": Config(Whole(0), "message_max_bytes"),
+    "message.timestamp.after.max.ms": Config(_LONG, "log_message_timestamp_after_max_ms"),
+    "message.timestamp.before.max.ms": Config(_LONG, "log_message_timestamp_before_max_ms"),
+    "message.timestamp.type": Config(Choice(TIMESTAMP_TYPES), "log_message_timestamp_type"),
+    "min.insync.replicas": Config(Whole(1), "min_insync_replicas"),
+    "segment.bytes": Config(Whole(1048576), "log_segment_bytes"),
+    "segment.index.bytes": Config(Whole(4), "log_index_size_max_bytes"),
+    "segment.ms": Config(Whole(1, LONG_MAX), "segment_ms"),
+    "delete.retention.ms": Config(_LONG),
+    "file.delete.delay.ms": Config(_LONG),
+    "flush.ms": Config(_LONG),
+    "follower.replication.throttled.replicas": Config(Text()),
+    "leader.replication.throttled.replicas": Config(Text()),
+    "local.retention.bytes": Config(_LOCAL_RETENTION),
+    "local.retention.ms": Config(_LOCAL_RETENTION),
+    "max.compaction.lag.ms": Config(Whole(1, LONG_MAX)),
+    "min.cleanable.dirty.ratio": Config(Fraction()),
+    "min.compaction.lag.ms": Config(_LONG),
+    "preallocate": Config(Flag()),
+    "remote.log.copy.disable": Config(Flag()),
+    "remote.log.delete.on.disable": Config(Flag()),
+    "remote.storage.enable": Config(Flag()),
+    "retention.bytes": Config(_RETENTION),
+    "retention.ms": Config(_RETENTION),
+    "segment.jitter.ms": Config(_LONG),
+    "unclean.leader.election.enable": Config(Flag()),
+}
+
+
+class LogSettings(TypedDict):
+    """The keywords of Log.configure."""
+
+    segment_bytes: int
+    segment_ms: int
+    index_interval_bytes: int
+    segment_index_bytes: int
+    max_message_bytes: int
+    log_append_time: bool
+    before_max_ms: int
+    after_max_ms: int
+    flush_messages: int
+    keys_required: bool
+    open_batches: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Compression:
+    """What a topic wants of its batches; `codec` None: as the producer sent them."""
+
+    codec: str | None
+    level: int
+    validate: bool
+    max_message_bytes: int
+
+    @property
+    def opens(self) -> bool:
+        return self.validate or self.codec is not None
+
+
+def validate(configs: Mapping[str, str | None]) -> None:
+    """MetadataError 40 with Kafka's words for an unknown name, a wrong type or a value out of range."""
+    for name, text in configs.items():
+        config = CONFIGS.get(name)
+        if config is None:
+            raise MetadataError(INVALID_CONFIG, f"Unknown topic config name: {name}")
+        if text is None:
+            raise MetadataError(INVALID_CONFIG, f"Null value not supported for topic configs: {name}")
+        try:
+            value = config.kind.parse(name, text)
+        except SettingError as error:
+            raise MetadataError(INVALID_CONFIG, str(error)) from None
+        if name == "compression.gzip.level" and value == 0:
+            raise MetadataError(INVALID_CONFIG, f"Invalid value 0 for configuration {name}: -1 or 1 to 9")
+
+
+class Effective:
+    """A topic's configs over the broker's settings; the topic's were validated when they were stored."""
+
+    def __init__(self, settings: Settings, configs: Mapping[str, str]) -> None:
+        self._settings = settings
+        self._configs = configs
+
+    def whole(self, name: str) -> int:
+        value = self._value(name)
+        assert isinstance(value, int)
+        return value
+
+    def text(self, name: str) -> str:
+        value = self._value(name)
+        assert isinstance(value, str)
+        return value
+
+    def _value(self, name: str) -> object:
+        config = CONFIGS[name]
+        if name in self._configs:
+            return config.kind.parse(name, self._configs[name])
+        assert config.setting is not None
+        return getattr(self._settings, config.setting)
+
+    def cleanup_policy(self) -> tuple[str, ...]:
+        value = self._value("cleanup.policy")
+        assert isinstance(value, tuple)
+        return value
+
+    def compression(self) -> Compression:
+        name = self.text("compression.type")
+        codec = None if name == "producer" else "none" if name == "uncompressed" else name
+        level = self.whole(f"compression.{codec}.level") if codec in ("gzip", "lz4", "zstd") else 0
+        validate = bool(self._value("kafpy.validate.compressed"))
+        return Compression(codec, level, validate, self.whole("max.message.bytes"))
+
+    def log_settings(self) -> LogSettings:
+        compacted = "compact" in self.cleanup_policy()
+        return LogSettings(
+            segment_bytes=self.whole("segment.bytes"),
+            segment_ms=self.whole("segment.ms"),
+            index_interval_bytes=self.whole("index.interval.bytes"),
+            segment_index_bytes=self.whole("segment.index.bytes"),
+            max_message_bytes=self.whole("max.message.bytes"),
+            log_append_time=self.text("message.timestamp.type") == "LogAppendTime",
+            before_max_ms=self.whole("message.timestamp.before.max.ms"),
+            after_max_ms=self.whole("message.timestamp.after.max.ms"),
+            flush_messages=self.whole("flush.messages"),
+            keys_required=compacted,
+            # a compacted topic refuses records without a key, and only an opened batch shows its keys
+            open_batches=compacted or self.compression().opens,
+        )
