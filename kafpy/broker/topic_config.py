@@ -79,17 +79,17 @@ class LogSettings(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Compression:
-    """What a topic wants of its batches; `codec` None: as the producer sent them."""
+class Opening:
+    """What a topic wants to know of compressed batches; `codec` None: they are kept as the producer sent them."""
 
     codec: str | None
     level: int
     validate: bool
-    max_message_bytes: int
+    keys_required: bool
 
     @property
-    def opens(self) -> bool:
-        return self.validate or self.codec is not None
+    def needed(self) -> bool:
+        return self.validate or self.keys_required or self.codec is not None
 
 
 def validate(configs: Mapping[str, str | None]) -> None:
@@ -137,15 +137,16 @@ class Effective:
         assert isinstance(value, tuple)
         return value
 
-    def compression(self) -> Compression:
+    def opening(self) -> Opening:
         name = self.text("compression.type")
         codec = None if name == "producer" else "none" if name == "uncompressed" else name
         level = self.whole(f"compression.{codec}.level") if codec in ("gzip", "lz4", "zstd") else 0
         validate = bool(self._value("kafpy.validate.compressed"))
-        return Compression(codec, level, validate, self.whole("max.message.bytes"))
+        # a compacted topic refuses records without a key, and only an opened batch shows its keys
+        return Opening(codec, level, validate, "compact" in self.cleanup_policy())
 
     def log_settings(self) -> LogSettings:
-        compacted = "compact" in self.cleanup_policy()
+        opening = self.opening()
         return LogSettings(
             segment_bytes=self.whole("segment.bytes"),
             segment_ms=self.whole("segment.ms"),
@@ -156,7 +157,6 @@ class Effective:
             before_max_ms=self.whole("message.timestamp.before.max.ms"),
             after_max_ms=self.whole("message.timestamp.after.max.ms"),
             flush_messages=self.whole("flush.messages"),
-            keys_required=compacted,
-            # a compacted topic refuses records without a key, and only an opened batch shows its keys
-            open_batches=compacted or self.compression().opens,
+            keys_required=opening.keys_required,
+            open_batches=opening.needed,
         )

@@ -15,7 +15,6 @@ import uuid
 from pathlib import Path
 
 from kafpy.metadata import topic_name
-from kafpy.storage.checkpoints import write_atomically
 
 METADATA_FILE = "partition.metadata"
 MAX_FOLDER_NAME = 255
@@ -75,11 +74,12 @@ def parse_id(text: str) -> bytes:
 
 
 def write_topic_id(folder: Path, topic_id: bytes) -> None:
-    write_atomically(folder / METADATA_FILE, f"version: 0\ntopic_id: {format_id(topic_id)}".encode())
+    """Not synced: an id lost in a crash reads as None, and a deletion is durable before its name can be used again."""
+    (folder / METADATA_FILE).write_bytes(f"version: 0\ntopic_id: {format_id(topic_id)}".encode())
 
 
 def read_topic_id(folder: Path) -> bytes | None:
-    """None when the folder has no such file (made before topics had ids, or by a crash before it was written)."""
+    """None when the folder has no such file, or an empty one: a crash came before it was written."""
     path = folder / METADATA_FILE
     try:
         lines = path.read_text("ascii").splitlines()
@@ -87,6 +87,8 @@ def read_topic_id(folder: Path) -> bytes | None:
         return None
     except UnicodeDecodeError:
         raise PartitionMetadataError(f"{path}: not text") from None
+    if not lines:
+        return None
     if len(lines) != 2 or lines[0].strip() != "version: 0" or not lines[1].startswith("topic_id: "):
         raise PartitionMetadataError(f"{path}: malformed")
     try:

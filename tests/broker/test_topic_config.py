@@ -48,10 +48,10 @@ def test_who_opens_batches(configs: dict[str, str]) -> None:
 
 
 def test_compression_levels_go_with_their_codec() -> None:
-    made = Effective(Settings(), {"compression.type": "zstd", "compression.zstd.level": "7"}).compression()
+    made = Effective(Settings(), {"compression.type": "zstd", "compression.zstd.level": "7"}).opening()
     assert (made.codec, made.level) == ("zstd", 7)
-    assert Effective(Settings(), {"compression.type": "uncompressed"}).compression().codec == "none"
-    assert Effective(Settings(), {}).compression().codec is None
+    assert Effective(Settings(), {"compression.type": "uncompressed"}).opening().codec == "none"
+    assert Effective(Settings(), {}).opening().codec is None
 
 
 def test_every_default_names_a_setting() -> None:

@@ -37,7 +37,7 @@ def test_the_topic_id_is_kept_as_kafka_writes_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"version: 1\ntopic_id: AAECAwQFBgcICQoLDA0ODw", b"version: 0\ntopic_id: AA", b"\xff"]
+    "data", [b"x", b"version: 1\ntopic_id: AAECAwQFBgcICQoLDA0ODw", b"version: 0\ntopic_id: AA", b"\xff"]
 )
 def test_a_damaged_id_is_refused(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "partition.metadata").write_bytes(data)

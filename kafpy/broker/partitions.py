@@ -1,0 +1,233 @@
+"""The partitions that this broker hosts: their folders, their logs, and what the planes know of them.
+
+Methods that touch a disk block and are called from a helper thread; publish() and withdraw() are called on the loop.
+Changes are made by one task at a time (BrokerState's lock); log() and opening() may be asked at any time on the loop.
+"""
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from kafpy._core.log import Log
+from kafpy._core.plane import Planes
+from kafpy._core.runtime import Runtime
+from kafpy.broker.settings import Settings
+from kafpy.broker.topic_config import Effective, Opening
+from kafpy.metadata import Image, Topic
+from kafpy.storage import partition_folder
+from kafpy.storage.checkpoints import TopicPartition
+from kafpy.storage.directories import Directory
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Hosted:
+    directory: Directory
+    folder: Path
+    log: Log
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a partition lies, and what is known about it before its log is opened."""
+
+    topic: Topic
+    index: int
+    directory: Directory
+    folder: Path
+    recovery_point: int = 0
+    clean: bool = True
+
+
+class Partitions:
+    def __init__(self, runtime: Runtime, planes: Planes, settings: Settings, directories: list[Directory]) -> None:
+        self._runtime = runtime
+        self._planes = planes
+        self._settings = settings
+        self._directories = directories
+        self._hosted: dict[str, list[Hosted | None]] = {}
+        self._openings: dict[str, Opening] = {}
+
+    def log(self, topic: str, partition: int) -> Log | None:
+        hosted = self._hosted.get(topic)
+        if hosted is None or not 0 <= partition < len(hosted):
+            return None
+        found = hosted[partition]
+        return None if found is None else found.log
+
+    def opening(self, topic: str) -> Opening | None:
+        return self._openings.get(topic)
+
+    def load(self, image: Image, deleted_topic_ids: frozenset[bytes]) -> None:
+        """At start: finds the folders of every topic, opens their logs in parallel, publishes them. Blocks."""
+        places = [place for directory in self._directories for place in self._scan(directory, image, deleted_topic_ids)]
+        known = {(place.topic.name, place.index) for place in places}
+        for topic in image.topics.values():
+            missing = [each.index for each in topic.partitions if (topic.name, each.index) not in known]
+            places += self._new_places(topic, missing)
+        opened: dict[str, list[Hosted | None]] = {
+            name: [None] * len(topic.partitions) for name, topic in image.topics.items()
+        }
+
+        def open_one(place: Place) -> None:
+            opened[place.topic.name][place.index] = self._open_or_report(place)
+
+        _in_parallel(open_one, places, self._settings.num_recovery_threads_per_data_dir * len(self._directories))
+        for name, hosted in opened.items():
+            self.publish(image.topics[name], hosted)
+
+    def _scan(self, directory: Directory, image: Image, deleted_topic_ids: frozenset[bytes]) -> Iterator[Place]:
+        clean = directory.take_clean_shutdown()
+        points, refused = directory.recovery_points()
+        if refused is not None:
+            logger.warning("%s; its logs are recovered from their start", refused)
+            clean = False
+        for (name, index), folder in directory.partitions().items():
+            topic = image.topic(name)
+            topic_id = _topic_id(folder)
+            ours = topic is not None and topic_id in (None, topic.topic_id) and index < len(topic.partitions)
+            if topic is not None and ours:
+                yield Place(topic, index, directory, folder, points.get((name, index), 0), clean)
+            elif topic_id in deleted_topic_ids:
+                directory.set_aside(folder)
+            else:
+                aside = directory.set_aside(folder, stray=True)
+                logger.warning("%s belongs to no topic of this broker; it was renamed to %s", folder, aside.name)
+
+    def _new_places(self, topic: Topic, indexes: Iterable[int]) -> list[Place]:
+        """Folders for new partitions, each in the directory that has the fewest."""
+        load = {directory.path: 0 for directory in self._directories}
+        for hosted in self._each():
+            load[hosted.directory.path] += 1
+        places = []
+        for index in indexes:
+            directory = min(self._directories, key=lambda each: load[each.path])
+            load[directory.path] += 1
+            folder = directory.create_partition(topic.name, index, topic.topic_id)
+            places.append(Place(topic, index, directory, folder))
+        for directory in {id(place.directory): place.directory for place in places}.values():
+            directory.sync()
+        return places
+
+    def _open_or_report(self, place: Place) -> Hosted | None:
+        try:
+            return self._open(place)
+        except OSError as error:
+            logger.error("%s is offline: %s", place.folder, error)
+            return None
+
+    def _open(self, place: Place) -> Hosted:
+        log = Log(
+            self._runtime,
+            str(place.folder),
+            recovery_point=place.recovery_point,
+            clean=place.clean,
+            leader_epoch=place.topic.partitions[place.index].leader_epoch,
+            **Effective(self._settings, place.topic.configs).log_settings(),
+        )
+        return Hosted(place.directory, place.folder, log)
+
+    def create(self, topic: Topic) -> list[Hosted | None]:
+        """Folders and logs of a new topic; OSError leaves nothing behind but folders set aside. Blocks."""
+        places: list[Place] = []
+        opened: list[Hosted | None] = []
+        try:
+            places = self._new_places(topic, [each.index for each in topic.partitions])
+            for place in places:
+                opened.append(self._open(place))
+        except OSError:
+            for hosted in opened:
+                if hosted is not None:
+                    hosted.log.close()
+            for place in places:
+                place.directory.set_aside(place.folder)
+            raise
+        return opened
+
+    def publish(self, topic: Topic, hosted: list[Hosted | None]) -> None:
+        self._hosted[topic.name] = hosted
+        self._openings[topic.name] = Effective(self._settings, topic.configs).opening()
+        self._planes.publish(topic.name, topic.topic_id, [None if each is None else each.log for each in hosted])
+
+    def withdraw(self, name: str) -> list[Hosted]:
+        """The planes stop serving the topic; its logs are still open."""
+        self._planes.withdraw(name)
+        del self._openings[name]
+        return [each for each in self._hosted.pop(name) if each is not None]
+
+    def discard(self, withdrawn: list[Hosted]) -> list[Path]:
+        """Closes the logs and frees their names, durably; gives the folders to remove later. Blocks."""
+        aside = []
+        for hosted in withdrawn:
+            hosted.log.close()
+            aside.append(hosted.directory.set_aside(hosted.folder))
+        for directory in self._directories:
+            directory.sync()
+        return aside
+
+    def write_checkpoints(self) -> None:
+        """Recovery points of all logs; blocks. A log start offset is kept only where segments do not tell it."""
+        points: dict[Path, dict[TopicPartition, int]] = {directory.path: {} for directory in self._directories}
+        for name, hosted in list(self._hosted.items()):
+            for index, each in enumerate(hosted):
+                if each is not None:
+                    points[each.directory.path][name, index] = each.log.recovery_point
+        for directory in self._directories:
+            directory.write_checkpoints(points[directory.path], {})
+
+    def close(self) -> None:
+        """A clean stop: every log flushed and closed, then the checkpoints, then the markers. Blocks."""
+        threads = self._settings.num_recovery_threads_per_data_dir * len(self._directories)
+        failed: set[Path] = set()
+
+        def close_one(hosted: Hosted) -> None:
+            try:
+                hosted.log.close()
+            except OSError as error:
+                logger.error("%s was not closed cleanly: %s", hosted.folder, error)
+                failed.add(hosted.directory.path)
+
+        _in_parallel(close_one, list(self._each()), threads)
+        self.write_checkpoints()
+        for directory in self._directories:
+            if directory.path not in failed:
+                directory.mark_clean_shutdown()
+
+    def _each(self) -> Iterator[Hosted]:
+        for hosted in self._hosted.values():
+            yield from (each for each in hosted if each is not None)
+
+
+def _topic_id(folder: Path) -> bytes | None:
+    try:
+        return partition_folder.read_topic_id(folder)
+    except partition_folder.PartitionMetadataError as error:
+        logger.warning("%s; the folder is taken by its name", error)
+        return None
+
+
+def _in_parallel(work: Callable[[T], None], items: list[T], threads: int) -> None:
+    """Runs work over items; the calling thread helps. `work` does not raise what it expects."""
+    queue = deque(items)
+
+    def worker() -> None:
+        while queue:
+            try:
+                item = queue.popleft()
+            except IndexError:
+                return
+            work(item)
+
+    helpers = [threading.Thread(target=worker) for _ in range(min(threads, len(items)) - 1)]
+    for helper in helpers:
+        helper.start()
+    worker()
+    for helper in helpers:
+        helper.join()

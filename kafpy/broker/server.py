@@ -1,0 +1,167 @@
+"""One broker, from its settings to its clean stop.
+
+open: lock the directories, bind the ports, open the store, recover the logs, start the planes; there is no loop yet
+serve: answer the inbox, keep house, until cancelled
+close: stop the planes, close the logs, write checkpoints and clean-shutdown markers, close the store, free the locks
+"""
+
+import signal
+import uuid
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+
+import trio
+
+from kafpy._core.plane import Planes
+from kafpy._core.runtime import Runtime
+from kafpy.broker import housekeeping
+from kafpy.broker.clock import BrokerClock
+from kafpy.broker.inbox import Inbox
+from kafpy.broker.partitions import Partitions
+from kafpy.broker.settings import Settings
+from kafpy.broker.sockets import Bound, bind
+from kafpy.broker.state import BrokerState
+from kafpy.metadata.sqlite import SQLiteStore
+from kafpy.storage import partition_folder
+from kafpy.storage.directories import Directory, DirectoryError
+
+STORE_FILE = "metadata.sqlite"
+QUEUED_MAX_BYTES = 256 << 20
+"""Where queued.max.request.bytes is -1, which Kafka takes as no bound."""
+
+
+class Broker:
+    """Open from construction until close(); DirectoryError, BindError, StoreError carry one line for the user."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        with ExitStack() as undo:
+            self.runtime = Runtime()
+            undo.callback(self.runtime.close)
+            self.clock = BrokerClock(self.runtime)
+            self._directories = [_directory(undo, path) for path in settings.directories]
+            self._bound = [_bind(undo, settings, number) for number in range(len(settings.client_listeners()))]
+            self._store = _store(settings, self._directories)
+            undo.callback(self._store.close)
+            self.planes = _planes(self.runtime, settings)
+            self.partitions = Partitions(self.runtime, self.planes, settings, self._directories)
+            self._recover()
+            self._listen()
+            undo.callback(self.planes.stop)
+            self._undo = undo.pop_all()
+
+    def _recover(self) -> None:
+        self._left_behind = [folder for directory in self._directories for folder in directory.deleted()]
+        self._image = self._store.load()
+        self.partitions.load(self._image, self._store.deleted_topic_ids())
+        self._store.forget_deleted_topics()
+
+    def _listen(self) -> None:
+        for number, bound in enumerate(self._bound):
+            bound.listen(self.settings.socket_listen_backlog_size)
+            for each in bound.sockets:
+                self.planes.listen(each.fileno(), number)
+        self.planes.start()
+
+    @property
+    def address(self) -> str:
+        """HOST:PORT of the first listener."""
+        return self._bound[0].name
+
+    @property
+    def port(self) -> int:
+        return self._bound[0].port
+
+    async def serve(self) -> None:
+        """Until cancelled. Runs under self.clock."""
+        async with trio.open_nursery() as nursery:
+            delay = self.settings.log_segment_delete_delay_ms
+            state = BrokerState(
+                settings=self.settings,
+                cluster_id=self._store.cluster_id(),
+                image=self._image,
+                store=self._store,
+                partitions=self.partitions,
+                remove_later=lambda folders: nursery.start_soon(housekeeping.remove_after, delay, folders),
+            )
+            state.advertise({bound.port: bound.listener.name for bound in self._bound})
+            nursery.start_soon(housekeeping.write_checkpoints, self.partitions, self.settings)
+            nursery.start_soon(housekeeping.remove_after, 0, self._left_behind)
+            nursery.start_soon(Inbox(self.planes, state).serve)
+
+    def close(self) -> None:
+        """Clean: clients get the replies that are due, logs are flushed, the next start has nothing to recover."""
+        with self._undo:
+            self.planes.stop()
+            self.partitions.close()
+
+    def __enter__(self) -> "Broker":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def run(settings: Settings, ready: Callable[[Broker], None]) -> None:
+    """Serves until SIGTERM or SIGINT; `ready` is called when clients are accepted."""
+    with Broker(settings) as broker:
+        trio.run(_serve_until_signal, broker, ready, clock=broker.clock)
+
+
+async def _serve_until_signal(broker: Broker, ready: Callable[[Broker], None]) -> None:
+    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(broker.serve)
+            ready(broker)
+            await anext(aiter(signals))
+            nursery.cancel_scope.cancel()
+
+
+def _directory(undo: ExitStack, path: Path) -> Directory:
+    directory = Directory(path)
+    undo.callback(directory.close)
+    return directory
+
+
+def _bind(undo: ExitStack, settings: Settings, number: int) -> Bound:
+    bound = bind(settings.client_listeners()[number])
+    undo.callback(bound.close)
+    return bound
+
+
+def _store(settings: Settings, directories: list[Directory]) -> SQLiteStore:
+    path = directories[0].path / STORE_FILE
+    others = {directory.path: directory.cluster_id() for directory in directories}
+    for directory, cluster_id in others.items():
+        if cluster_id is not None and not path.exists():
+            raise DirectoryError(
+                f"{directory} holds data of cluster {cluster_id}, but {path} is missing: bring it back, or choose "
+                "another directory with --data DIR"
+            )
+    store = SQLiteStore(path, partition_folder.format_id(uuid.uuid4().bytes))
+    try:
+        for each in directories:
+            each.identify(store.cluster_id(), settings.node_id)
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def _planes(runtime: Runtime, settings: Settings) -> Planes:
+    queued = settings.queued_max_request_bytes
+    return Planes(
+        runtime,
+        planes=settings.num_network_threads,
+        max_request_bytes=settings.socket_request_max_bytes,
+        max_connections=settings.max_connections,
+        max_connections_per_ip=settings.max_connections_per_ip,
+        idle_ms=settings.connections_max_idle_ms,
+        fetch_max_bytes=settings.fetch_max_bytes,
+        fetch_sessions=settings.fetch_session_slots,
+        queued_max_bytes=QUEUED_MAX_BYTES if queued == -1 else queued,
+        send_buffer=settings.socket_send_buffer_bytes,
+        receive_buffer=settings.socket_receive_buffer_bytes,
+    )

@@ -1,0 +1,93 @@
+"""Listening sockets for the listeners of a broker: bound early, listening only when the broker can answer."""
+
+import errno
+import os
+import socket
+from dataclasses import dataclass
+
+from kafpy.broker.listeners import Listener
+
+
+class BindError(Exception):
+    """One line that says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    listener: Listener
+    sockets: tuple[socket.socket, ...]
+
+    @property
+    def port(self) -> int:
+        return int(self.sockets[0].getsockname()[1])
+
+    @property
+    def name(self) -> str:
+        """As one writes it in a client: HOST:PORT."""
+        host = self.listener.host or "0.0.0.0"
+        return f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
+
+    def listen(self, backlog: int) -> None:
+        for each in self.sockets:
+            try:
+                each.listen(backlog)
+            except OSError as error:
+                raise _explained(error, self.listener.host, self.port) from None
+
+    def close(self) -> None:
+        for each in self.sockets:
+            each.close()
+
+
+def bind(listener: Listener) -> Bound:
+    """Every address of the host; with port 0, a free port that is then the same for all of them."""
+    sockets: list[socket.socket] = []
+    port = listener.port
+    try:
+        for family, address in _addresses(listener):
+            sockets.append(_bound(family, address, port, listener.host))
+            port = int(sockets[0].getsockname()[1])
+    except BaseException:
+        for each in sockets:
+            each.close()
+        raise
+    return Bound(listener, tuple(sockets))
+
+
+def _addresses(listener: Listener) -> list[tuple[socket.AddressFamily, str]]:
+    if not listener.host:
+        # one socket for both families where the kernel has IPv6
+        return [(socket.AF_INET6, "::") if socket.has_dualstack_ipv6() else (socket.AF_INET, "0.0.0.0")]
+    try:
+        found = socket.getaddrinfo(listener.host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError:
+        raise BindError(f"listeners: the host {listener.host!r} has no address here; check its spelling") from None
+    return list(dict.fromkeys((family, str(address[0])) for family, _, _, _, address in found))
+
+
+def _bound(family: socket.AddressFamily, address: str, port: int, host: str) -> socket.socket:
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, int(address != "::" or host != ""))
+        made.setblocking(False)
+        made.bind((address, port))
+    except OSError as error:
+        made.close()
+        raise _explained(error, address, port) from None
+    return made
+
+
+def _explained(error: OSError, address: str, port: int) -> BindError:
+    if error.errno == errno.EADDRINUSE:
+        return BindError(
+            f"port {port} is in use: stop what listens there, or choose another with --port N (0: any free one)"
+        )
+    if error.errno == errno.EACCES:
+        return BindError(f"port {port} needs privileges: choose one above 1023 with --port N")
+    if error.errno == errno.EADDRNOTAVAIL:
+        return BindError(
+            f"listeners: {address} is no address of this machine; use one that is, or leave the host empty"
+        )
+    return BindError(f"cannot listen on {address}:{port}: {os.strerror(error.errno or 0)}")

@@ -1,0 +1,121 @@
+"""A small blocking client: one connection, one request at a time, versions negotiated by ApiVersions."""
+
+import socket
+from types import TracebackType
+from typing import Any
+
+from kafpy.protocol import MalformedRequest, Struct, api, codec
+from kafpy.protocol.errors import ErrorCode
+
+MAX_RESPONSE_BYTES = 1 << 30
+
+
+class ClientError(Exception):
+    """One line that says what to do."""
+
+
+class Connection:
+    def __init__(self, host: str, port: int, *, timeout_s: float = 30.0, client_id: str = "kafpy") -> None:
+        self._address = f"{host}:{port}"
+        self._client_id = client_id
+        self._correlation_id = 0
+        try:
+            self._socket = socket.create_connection((host, port), timeout_s)
+        except OSError as error:
+            raise ClientError(self._unreachable(error)) from None
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        try:
+            self._versions = self._negotiated()
+        except BaseException:
+            self.close()
+            raise
+
+    def _unreachable(self, error: OSError) -> str:
+        if isinstance(error, socket.gaierror):
+            return f"cannot reach {self._address}: no such host; check --bootstrap-server"
+        if isinstance(error, TimeoutError):
+            return f"cannot reach {self._address}: no answer; check the address and the network"
+        reason = (error.strerror or str(error)).lower()
+        hint = (
+            "; is a broker running? start one with `kafpy serve`" if isinstance(error, ConnectionRefusedError) else ""
+        )
+        return f"cannot reach {self._address}: {reason}{hint}"
+
+    def _negotiated(self) -> dict[int, range]:
+        answer = self._exchange(api.API_VERSIONS, 0, api.API_VERSIONS.request())
+        return {each.api_key: range(each.min_version, each.max_version + 1) for each in answer.api_keys}
+
+    def version(self, asked: api.Api) -> int:
+        """The highest that both sides speak."""
+        theirs = self._versions.get(asked.key, range(0))
+        common = range(max(asked.min_version, theirs.start), min(asked.max_version + 1, theirs.stop))
+        if not common:
+            raise ClientError(f"the broker at {self._address} does not serve {asked.name} in a version known here")
+        return common[-1]
+
+    def call(self, asked: api.Api, request: Struct, *, version: int | None = None) -> Any:
+        return self._exchange(asked, self.version(asked) if version is None else version, request)
+
+    def _exchange(self, asked: api.Api, version: int, request: Struct) -> Any:
+        self._correlation_id += 1
+        frame = codec.write_request(asked.key, version, self._correlation_id, self._client_id, request)
+        try:
+            self._socket.sendall(len(frame).to_bytes(4, "big") + frame)
+            size = int.from_bytes(self._receive(4), "big")
+            if size > MAX_RESPONSE_BYTES:
+                raise ClientError(f"{self._address} does not answer as a Kafka broker does")
+            correlation_id, answer = codec.read_response(asked.key, version, self._receive(size))
+        except TimeoutError:
+            raise ClientError(f"{self._address} did not answer {asked.name} in time") from None
+        except (OSError, MalformedRequest) as error:
+            raise ClientError(f"the connection to {self._address} broke during {asked.name}: {error}") from None
+        if correlation_id != self._correlation_id:
+            raise ClientError(f"{self._address} answered another request than {asked.name}")
+        return answer
+
+    def _receive(self, size: int) -> bytes:
+        data = bytearray(size)
+        view = memoryview(data)
+        while view:
+            got = self._socket.recv_into(view)
+            if got == 0:
+                raise ConnectionResetError("closed by the broker")
+            view = view[got:]
+        return bytes(data)
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def __enter__(self) -> "Connection":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def connect(bootstrap: str, *, timeout_s: float = 30.0) -> Connection:
+    """To the first of `host:port,host:port` that answers."""
+    failure: ClientError | None = None
+    for part in filter(None, (each.strip() for each in bootstrap.split(","))):
+        host, port = _split(part)
+        try:
+            return Connection(host, port, timeout_s=timeout_s)
+        except ClientError as error:
+            failure = failure or error
+    raise failure or ClientError("no bootstrap server given: use --bootstrap-server HOST:PORT")
+
+
+def _split(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    if not colon:
+        host, port = text, "9092"
+    if not port.isascii() or not port.isdigit() or int(port) > 65535:
+        raise ClientError(f"{text!r} is not HOST:PORT")
+    return host.strip("[]"), int(port)
+
+
+def error_name(code: int) -> str:
+    try:
+        return ErrorCode(code).name
+    except ValueError:
+        return f"error {code}"
