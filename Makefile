@@ -1,0 +1,60 @@
+# `make help` lists what there is to make.
+PYTHON ?= python3
+BIN := .venv/bin
+CORE := $(wildcard core/*.pyx core/*.pxi core/c/* kafpy/_core/*.pxd)
+MODULES := $(patsubst core/%.pyx,kafpy._core.%,$(wildcard core/*.pyx))
+PORT ?= 9092
+
+.PHONY: help build run test test-slow check lint types contracts bench asan tsan clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: .venv/built ## virtual environment, compiled core, editable install
+
+.venv/made:
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install -q --upgrade pip
+	@touch $@
+
+.venv/installed: .venv/made pyproject.toml
+	$(BIN)/pip install -q -e '.[dev]'
+	@touch $@
+
+.venv/built: .venv/installed setup.py $(CORE)
+	$(BIN)/python setup.py -q build_ext --inplace
+	@touch $@
+
+run: build ## a broker on localhost:9092 with its data in ./kafpy-data
+	$(BIN)/kafpy serve --data kafpy-data --port $(PORT)
+
+test: build ## the quick tests
+	$(BIN)/python -m pytest -m "not slow"
+
+test-slow: build ## the long tests
+	$(BIN)/python -m pytest -m slow
+
+lint: build
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: build
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest --allowlist ci/stubtest-allow.txt --ignore-unused-allowlist $(MODULES)
+
+contracts: build
+	$(BIN)/lint-imports
+
+check: lint types contracts test test-slow ## everything that must hold before a merge
+
+bench: build ## micro benchmarks
+	$(BIN)/python -m pytest --benchmark-enable --benchmark-only bench/micro
+
+asan: build ## the core's tests under AddressSanitizer
+	ci/asan
+
+tsan: build ## the core's tests under ThreadSanitizer
+	ci/tsan
+
+clean: ## what was built
+	rm -rf build dist .venv *.egg-info kafpy/_core/*.so

@@ -1,0 +1,38 @@
+import threading
+import time
+
+import trio
+from kafpy._core.runtime import Runtime
+
+from kafpy.broker.clock import BrokerClock
+
+
+def test_eight_days_pass_at_once() -> None:
+    runtime = Runtime()
+    clock = BrokerClock(runtime)
+    sleeping = threading.Event()
+
+    async def sleep() -> None:
+        sleeping.set()
+        await trio.sleep(8 * 86400)
+
+    def advance() -> None:
+        sleeping.wait()
+        time.sleep(0.05)
+        clock.advance(8 * 86400 * 1000)
+
+    start = time.monotonic()
+    thread = threading.Thread(target=advance)
+    thread.start()
+    trio.run(sleep, clock=clock)
+    thread.join()
+    runtime.close()
+    assert time.monotonic() - start < 5
+
+
+def test_real_time_goes_on() -> None:
+    runtime = Runtime()
+    start = time.monotonic()
+    trio.run(trio.sleep, 0.05, clock=BrokerClock(runtime))
+    runtime.close()
+    assert 0.04 < time.monotonic() - start < 2
