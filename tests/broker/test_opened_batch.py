@@ -12,9 +12,8 @@ NAMES = [name for name in CODECS if name != "none"]
 
 
 def encode(codec: int, values: list[bytes | None], keys: list[bytes | None] | None = None, **more: int) -> bytes:
-    return batch.encode(
-        values, keys=keys, timestamps=1000, codec=codec, compress=lambda data: compress(codec, data), **more
-    )
+    packer = None if codec == NONE else lambda data: compress(codec, data)
+    return batch.encode(values, keys=keys, timestamps=1000, codec=codec, compress=packer, **more)
 
 
 def packed(codec: int, records: bytes, count: int) -> bytes:
@@ -35,7 +34,9 @@ def test_sound_batches_stay_as_they_are(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("payload", [b"", b"garbage that is no codec's at all", bytes(100)])
+@pytest.mark.parametrize(
+    "payload", [b"", b"garbage that is no codec's at all", bytes(100)], ids=["empty", "garbage", "zeros"]
+)
 def test_what_is_not_of_its_codec_is_87(name: str, payload: bytes) -> None:
     assert refusal(packed(CODECS[name], payload, 1)) == 87
 
