@@ -166,7 +166,7 @@ class Partitions:
         """Closes the logs and frees their names, durably; gives the folders to remove later. Blocks."""
         aside = []
         for hosted in withdrawn:
-            hosted.log.close()
+            hosted.log.close(flush=False)
             aside.append(hosted.directory.set_aside(hosted.folder))
         for directory in self._directories:
             directory.sync()

@@ -169,7 +169,10 @@ def test_producer_ids_are_never_given_twice(start: Start) -> None:
         running = start()
         with running.connect() as client:
             for _ in range(3):
-                answer = client.call(api.INIT_PRODUCER_ID, api.INIT_PRODUCER_ID.request(transaction_timeout_ms=60000))
+                request = api.INIT_PRODUCER_ID.request(
+                    transactional_id=None, transaction_timeout_ms=60000, producer_id=-1, producer_epoch=-1
+                )
+                answer = client.call(api.INIT_PRODUCER_ID, request)
                 assert answer.error_code == 0
                 seen.append(answer.producer_id)
         running.stop()
