@@ -18,7 +18,7 @@ from kafpy._core.runtime import Runtime
 from kafpy.broker.settings import Settings
 from kafpy.broker.topic_config import Effective, Opening
 from kafpy.metadata import Image, Topic
-from kafpy.storage import partition_folder
+from kafpy.storage import partition_folder, producer_snapshot
 from kafpy.storage.checkpoints import TopicPartition
 from kafpy.storage.directories import Directory
 
@@ -101,20 +101,16 @@ class Partitions:
                 aside = directory.set_aside(folder, stray=True)
                 logger.warning("%s belongs to no topic of this broker; it was renamed to %s", folder, aside.name)
 
-    def _new_places(self, topic: Topic, indexes: Iterable[int]) -> list[Place]:
-        """Folders for new partitions, each in the directory that has the fewest."""
+    def _new_places(self, topic: Topic, indexes: Iterable[int]) -> Iterator[Place]:
+        """Makes folders for new partitions, each in the directory that has the fewest."""
         load = {directory.path: 0 for directory in self._directories}
         for hosted in self._each():
             load[hosted.directory.path] += 1
-        places = []
         for index in indexes:
             directory = min(self._directories, key=lambda each: load[each.path])
             load[directory.path] += 1
             folder = directory.create_partition(topic.name, index, topic.topic_id)
-            places.append(Place(topic, index, directory, folder))
-        for directory in {id(place.directory): place.directory for place in places}.values():
-            directory.sync()
-        return places
+            yield Place(topic, index, directory, folder)
 
     def _open_or_report(self, place: Place) -> Hosted | None:
         try:
@@ -124,12 +120,15 @@ class Partitions:
             return None
 
     def _open(self, place: Place) -> Hosted:
+        snapshot = producer_snapshot.newest(place.folder, place.recovery_point)
         log = Log(
             self._runtime,
             str(place.folder),
             recovery_point=place.recovery_point,
             clean=place.clean,
             leader_epoch=place.topic.partitions[place.index].leader_epoch,
+            producers=snapshot.producers,
+            producers_offset=snapshot.offset,
             **Effective(self._settings, place.topic.configs).log_settings(),
         )
         return Hosted(place.directory, place.folder, log)
@@ -139,9 +138,11 @@ class Partitions:
         places: list[Place] = []
         opened: list[Hosted | None] = []
         try:
-            places = self._new_places(topic, [each.index for each in topic.partitions])
-            for place in places:
+            for place in self._new_places(topic, [each.index for each in topic.partitions]):
+                places.append(place)
                 opened.append(self._open(place))
+            for directory in self._directories:
+                directory.sync()
         except OSError:
             for hosted in opened:
                 if hosted is not None:
@@ -190,6 +191,7 @@ class Partitions:
         def close_one(hosted: Hosted) -> None:
             try:
                 hosted.log.close()
+                producer_snapshot.write(hosted.folder, hosted.log.log_end_offset, hosted.log.producers())
             except OSError as error:
                 logger.error("%s was not closed cleanly: %s", hosted.folder, error)
                 failed.add(hosted.directory.path)

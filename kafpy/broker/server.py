@@ -48,6 +48,7 @@ class Broker:
             self.planes = _planes(self.runtime, settings)
             self.partitions = Partitions(self.runtime, self.planes, settings, self._directories)
             self._recover()
+            undo.callback(self.partitions.close)
             self._listen()
             undo.callback(self.planes.stop)
             self._undo = undo.pop_all()
@@ -93,9 +94,7 @@ class Broker:
 
     def close(self) -> None:
         """Clean: clients get the replies that are due, logs are flushed, the next start has nothing to recover."""
-        with self._undo:
-            self.planes.stop()
-            self.partitions.close()
+        self._undo.close()
 
     def __enter__(self) -> "Broker":
         return self

@@ -135,9 +135,12 @@ class Directory:
         return found
 
     def create_partition(self, topic: str, partition: int, topic_id: bytes) -> Path:
-        """The folder with its id; durable only after sync() of the whole directory, made once for many folders."""
+        """The folder with its id; durable only after sync() of the whole directory, made once for many folders.
+
+        FileExistsError when the name is taken: what lies there is another topic's.
+        """
         folder = self.path / partition_folder.format_name(topic, partition)
-        folder.mkdir(exist_ok=True)
+        folder.mkdir()
         partition_folder.write_topic_id(folder, topic_id)
         return folder
 

@@ -17,10 +17,10 @@ from kafpy.storage.directories import DirectoryError
 Start = Callable[..., Any]
 
 
-def encode(name: str, values: list[bytes | None], keys: list[bytes | None] | None = None) -> bytes:
+def encode(name: str, values: list[bytes | None], keys: list[bytes | None] | None = None, **more: int) -> bytes:
     codec = CODECS[name]
     packer = None if name == "none" else lambda data: compress(codec, data)
-    return batch.encode(values, keys=keys, timestamps=int(time.time() * 1000), codec=codec, compress=packer)
+    return batch.encode(values, keys=keys, timestamps=int(time.time() * 1000), codec=codec, compress=packer, **more)
 
 
 def test_topics_survive_a_restart(start: Start, data: Path) -> None:
@@ -45,6 +45,34 @@ def test_topics_survive_a_restart(start: Start, data: Path) -> None:
         assert [each.base_offset for each in client.produce("t", encode("none", [b"c"]))] == [2]
     assert running.broker.partitions.log("t", 0).log_end_offset == 3
     assert running.broker.partitions.log("t", 3) is None
+
+
+def test_an_idempotent_retry_keeps_one_copy_across_a_restart(start: Start, data: Path) -> None:
+    sent = [
+        encode("none", [b"a", b"b"], producer_id=4, producer_epoch=0, base_sequence=2 * number) for number in range(2)
+    ]
+    running = start()
+    with running.connect() as client:
+        client.create("t")
+        assert [client.produce("t", each)[0].base_offset for each in sent] == [0, 2]
+    running.stop()
+    assert [path.name for path in data.glob("t-0/*.snapshot")] == ["00000000000000000004.snapshot"]
+    running = start()
+    with running.connect() as client:
+        again = client.produce("t", sent[1])[0]
+        assert (again.error_code, again.base_offset) == (0, 2)
+    assert running.broker.partitions.log("t", 0).log_end_offset == 4
+
+
+def test_a_folder_in_the_way_is_never_taken_over(start: Start, data: Path) -> None:
+    running = start()
+    (data / "t-1").mkdir()
+    (data / "t-1" / "00000000000000000000.log").write_bytes(b"someone else's")
+    with running.connect() as client:
+        assert client.create("t", 3).error_code == 56
+        assert client.metadata().topics == []
+        (data / "t-1").rename(data / "elsewhere")
+        assert client.create("t", 3).error_code == 0
 
 
 def test_a_deleted_topic_goes_in_steps(start: Start, data: Path) -> None:
