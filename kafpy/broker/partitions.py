@@ -138,7 +138,7 @@ class Partitions:
         places: list[Place] = []
         opened: list[Hosted | None] = []
         try:
-            for place in self._new_places(topic, [each.index for each in topic.partitions]):
+            for place in self._new_places(topic, range(len(topic.partitions))):
                 places.append(place)
                 opened.append(self._open(place))
             for directory in self._directories:

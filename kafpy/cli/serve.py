@@ -65,6 +65,15 @@ def _listener_text(listener: Listener) -> str:
     return f"{listener.name}://{host}:{listener.port}"
 
 
+def _raise_descriptor_limit() -> None:
+    """Every log and every client holds descriptors; the usual soft limit of 1024 is no one's wish."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
 def _run(settings: Settings) -> None:
     import logging
 
@@ -73,6 +82,7 @@ def _run(settings: Settings) -> None:
     from kafpy.metadata import StoreError
     from kafpy.storage.directories import DirectoryError
 
+    _raise_descriptor_limit()
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
 
     def ready(broker: Broker) -> None:

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kafpy._core.crc32c import crc32c
-from kafpy.storage.checkpoints import write_atomically
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +50,13 @@ NOTHING = Snapshot(0, [])
 
 
 def write(folder: Path, offset: int, producers: Iterable[tuple[int, int, int, int, int, int]]) -> None:
-    """Replaces the folder's older snapshots. Sequences wrap from 2^31-1 to 0, as Kafka counts them."""
+    """Replaces the folder's older snapshots. Sequences wrap from 2^31-1 to 0, as Kafka counts them.
+
+    Not synced: the CRC tells when a crash tore it.
+    """
+    path = folder / f"{offset:020}.snapshot"
+    if offset == 0 or path.exists():
+        return
     entries = b"".join(
         _ENTRY.pack(
             entry.producer_id,
@@ -66,8 +71,7 @@ def write(folder: Path, offset: int, producers: Iterable[tuple[int, int, int, in
         for entry in map(ProducerEntry._make, producers)
     )
     body = struct.pack(">i", len(entries) // _ENTRY.size) + entries
-    path = folder / f"{offset:020}.snapshot"
-    write_atomically(path, struct.pack(">hI", VERSION, crc32c(body)) + body)
+    path.write_bytes(struct.pack(">hI", VERSION, crc32c(body)) + body)
     for other in folder.glob("*.snapshot"):
         if other != path:
             other.unlink()
