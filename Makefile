@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 CORE := $(wildcard core/*.pyx core/*.pxi core/c/* kafpy/_core/*.pxd)
-MODULES := $(patsubst core/%.pyx,kafpy._core.%,$(wildcard core/*.pyx))
+MODULES := $(patsubst kafpy/_core/%.pyi,kafpy._core.%,$(wildcard kafpy/_core/*.pyi))
 PORT ?= 9092
 
 .PHONY: help build run test test-slow check lint types contracts bench asan tsan clean
@@ -32,7 +32,7 @@ test: build ## the quick tests
 	$(BIN)/python -m pytest -m "not slow"
 
 test-slow: build ## the long tests
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m slow || [ $$? = 5 ]  # 5: there are none
 
 lint: build
 	$(BIN)/ruff check .

@@ -43,15 +43,22 @@ def bind(listener: Listener) -> Bound:
     """Every address of the host; with port 0, a free port that is then the same for all of them."""
     sockets: list[socket.socket] = []
     port = listener.port
-    try:
-        for family, address in _addresses(listener):
+    refusal: BindError | None = None
+    for family, address in _addresses(listener):
+        try:
             sockets.append(_bound(family, address, port, listener.host))
             port = int(sockets[0].getsockname()[1])
-    except BaseException:
-        for each in sockets:
-            each.close()
-        raise
-    return Bound(listener, tuple(sockets))
+        except OSError as error:
+            refusal = _explained(error, address, port)
+            # a host may have an address of a family that is switched off here: the others will do
+            if error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
+                break
+    else:
+        if sockets:
+            return Bound(listener, tuple(sockets))
+    for each in sockets:
+        each.close()
+    raise refusal or BindError(f"listeners: {listener.host!r} has no address here")
 
 
 def _addresses(listener: Listener) -> list[tuple[socket.AddressFamily, str]]:
@@ -73,9 +80,9 @@ def _bound(family: socket.AddressFamily, address: str, port: int, host: str) -> 
             made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, int(address != "::" or host != ""))
         made.setblocking(False)
         made.bind((address, port))
-    except OSError as error:
+    except OSError:
         made.close()
-        raise _explained(error, address, port) from None
+        raise
     return made
 
 

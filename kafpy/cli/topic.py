@@ -142,7 +142,8 @@ def _nodes(nodes: list[int]) -> str:
 def _topics(connection: Connection, pattern: str | None, exclude_internal: bool) -> list[Any]:
     answer = _call(connection, api.METADATA, api.METADATA.request(topics=None, allow_auto_topic_creation=False))
     try:
-        chosen = re.compile(pattern or ".*")
+        # commas separate alternatives (TopicFilter.IncludeList)
+        chosen = re.compile((pattern or ".*").replace(",", "|"))
     except re.error as error:
         raise click.UsageError(f"{pattern!r} is not a regular expression: {error}") from None
     topics = [each for each in answer.topics if chosen.fullmatch(each.name)]
