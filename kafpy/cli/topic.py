@@ -1,6 +1,7 @@
 """`kafpy topic`: kafka-topics, verb by verb, with its flags and its output lines."""
 
 import re
+import sys
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
@@ -54,6 +55,10 @@ def create(
 ) -> None:
     """Create a topic."""
     topic = _required(name, flag)
+    if partitions < 1 and partitions != -1:
+        _refuse("The partitions must be greater than 0")
+    if not 1 <= replication_factor <= 32767 and replication_factor != -1:
+        _refuse("The replication factor must be between 1 and 32767 inclusive")
     request = api.CREATE_TOPICS.request
     wanted = request.Topic(
         name=topic,
@@ -69,7 +74,7 @@ def create(
     if code == ErrorCode.TOPIC_ALREADY_EXISTS and if_not_exists:
         return
     if code:
-        _fail(code, message)
+        _refuse(message or error_name(code))
     click.echo(f"Created topic {topic}.")
 
 
@@ -117,7 +122,7 @@ def delete(bootstrap: str, name: str | None, flag: str | None, if_exists: bool) 
         answer = _call(connection, api.DELETE_TOPICS, asked)
     for each in answer.responses:
         if each.error_code:
-            _fail(each.error_code, each.error_message)
+            _refuse(each.error_message or error_name(each.error_code))
 
 
 def _description(topic: Any) -> str:
@@ -153,7 +158,7 @@ def _topics(connection: Connection, pattern: str | None, exclude_internal: bool)
 
 def _expect(topics: list[Any], pattern: str | None, if_exists: bool) -> None:
     if pattern is not None and not topics and not if_exists:
-        fail(f"Error while executing topic command : Topic '{pattern}' does not exist as expected")
+        _refuse(f"Topic '{pattern}' does not exist as expected")
 
 
 def _required(name: str | None, flag: str | None) -> str:
@@ -183,5 +188,7 @@ def _call(connection: Connection, asked: api.Api, request: Any) -> Any:
         fail(str(error))
 
 
-def _fail(code: int, message: str | None) -> NoReturn:
-    fail(f"Error while executing topic command : {message or error_name(code)}")
+def _refuse(message: str) -> NoReturn:
+    """kafka-topics' words, though on stderr."""
+    click.echo(f"Error while executing topic command : {message}", err=True)
+    sys.exit(1)

@@ -42,6 +42,8 @@ def test_no_broker_is_a_friendly_line(free_port: int) -> None:
     [
         (["topic", "create"], "name the topic"),
         (["topic", "create", "t", "--config", "x"], "not KEY=VALUE"),
+        (["topic", "create", "t", "--partitions", "0"], "command : The partitions must be greater than 0\n"),
+        (["topic", "create", "t", "--replication-factor", "0"], "must be between 1 and 32767 inclusive"),
         (["topic", "list", "-b", "localhost:port"], "is not HOST:PORT"),
         (["topic", "list", "-b", ""], "no bootstrap server given"),
     ],
@@ -74,13 +76,13 @@ def test_from_creation_to_deletion(broker: SimpleNamespace) -> None:
     )
     assert run("topic", "create", "t", *at) == (
         1,
-        "kafpy: Error while executing topic command : Topic 't' already exists.\n",
+        "Error while executing topic command : Topic 't' already exists.\n",
     )
     assert run("topic", "create", "t", *at, "--if-not-exists") == (0, "")
     assert run("topic", "delete", *at, "--topic", "t") == (0, "")
     assert run("topic", "delete", "t", *at) == (
         1,
-        "kafpy: Error while executing topic command : Topic 't' does not exist as expected\n",
+        "Error while executing topic command : Topic 't' does not exist as expected\n",
     )
     assert run("topic", "delete", "t", *at, "--if-exists") == (0, "")
     assert run("topic", "describe", "t", *at, "--if-exists") == (0, "")

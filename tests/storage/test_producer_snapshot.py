@@ -27,6 +27,21 @@ def test_the_bytes_are_kafkas(tmp_path: Path) -> None:
     )
 
 
+def test_a_snapshot_that_kafka_wrote(tmp_path: Path) -> None:
+    """By Apache Kafka 4.3 for one batch of ten records of an idempotent producer."""
+    kafka = bytes.fromhex(
+        "0001 167800b1 00000001 0000000000000000 0000 00000009 0000000000000009 00000009 000001a1eec8b5c0"
+        "ffffffff ffffffffffffffff"
+    )
+    path = tmp_path / "00000000000000000010.snapshot"
+    path.write_bytes(kafka)
+    entry = ProducerEntry(0, 0, 0, 9, 0, 0x1A1EEC8B5C0)
+    assert newest(tmp_path, 10) == Snapshot(10, [entry])
+    path.unlink()
+    write(tmp_path, 10, [entry])
+    assert path.read_bytes() == kafka
+
+
 def test_a_sequence_that_wraps(tmp_path: Path) -> None:
     write(tmp_path, 5, ENTRIES[1:])
     data = (tmp_path / "00000000000000000005.snapshot").read_bytes()
