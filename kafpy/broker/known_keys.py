@@ -42,7 +42,7 @@ WITHOUT_EFFECT = frozenset(
     transaction.max.timeout.ms transactional.id.expiration.ms
     transaction.abort.timed.out.transaction.cleanup.interval.ms
     transaction.remove.expired.transaction.cleanup.interval.ms transaction.partition.verification.enable
-    transaction.two.phase.commit.enable producer.id.expiration.ms producer.id.expiration.check.interval.ms
+    transaction.two.phase.commit.enable producer.id.expiration.check.interval.ms
     quota.window.num quota.window.size.seconds controller.quota.window.num controller.quota.window.size.seconds
     replication.quota.window.num replication.quota.window.size.seconds authorizer.class.name early.start.listeners
     super.users allow.everyone.if.no.acl.found sasl.enabled.mechanisms sasl.mechanism.inter.broker.protocol

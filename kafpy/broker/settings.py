@@ -89,6 +89,7 @@ class Settings:
     compression_lz4_level: int = key("compression.lz4.level", Whole(1, 17), 9)
     compression_zstd_level: int = key("compression.zstd.level", Whole(-131072, 22), 3)
     validate_compressed: bool = key("kafpy.validate.compressed", Flag(), False)
+    producer_id_expiration_ms: int = key("producer.id.expiration.ms", Whole(1), 86400000)
     # housekeeping
     num_recovery_threads_per_data_dir: int = key("num.recovery.threads.per.data.dir", Whole(1), 2)
     log_flush_offset_checkpoint_interval_ms: int = key("log.flush.offset.checkpoint.interval.ms", Whole(1), 60000)

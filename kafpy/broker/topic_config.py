@@ -10,8 +10,11 @@ from typing import NamedTuple, TypedDict
 from kafpy.broker.setting_types import LONG_MAX, Choice, Flag, Fraction, Kind, SettingError, Text, Whole, Words
 from kafpy.broker.settings import COMPRESSION_TYPES, TIMESTAMP_TYPES, Settings
 from kafpy.metadata import MetadataError
+from kafpy.storage.compression import CODECS
 
 INVALID_CONFIG = 40
+AS_SENT = -1
+"""For target_codec: no recompression."""
 
 _LONG = Whole(0, LONG_MAX)
 _RETENTION = Whole(-1, LONG_MAX)
@@ -76,6 +79,8 @@ class LogSettings(TypedDict):
     flush_messages: int
     keys_required: bool
     open_batches: bool
+    target_codec: int
+    producer_expiry_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +147,6 @@ class Effective:
         codec = None if name == "producer" else "none" if name == "uncompressed" else name
         level = self.whole(f"compression.{codec}.level") if codec in ("gzip", "lz4", "zstd") else 0
         validate = bool(self._value("kafpy.validate.compressed"))
-        # a compacted topic refuses records without a key, and only an opened batch shows its keys
         return Opening(codec, level, validate, "compact" in self.cleanup_policy())
 
     def log_settings(self) -> LogSettings:
@@ -158,5 +162,8 @@ class Effective:
             after_max_ms=self.whole("message.timestamp.after.max.ms"),
             flush_messages=self.whole("flush.messages"),
             keys_required=opening.keys_required,
-            open_batches=opening.needed,
+            # a compacted topic refuses records without a key, and only an opened batch shows its keys
+            open_batches=opening.validate or opening.keys_required,
+            target_codec=AS_SENT if opening.codec is None else CODECS[opening.codec],
+            producer_expiry_ms=self._settings.producer_id_expiration_ms,
         )

@@ -41,7 +41,7 @@ def test_a_topic_overrides_the_broker() -> None:
 
 @pytest.mark.parametrize(
     "configs",
-    [{"cleanup.policy": "compact,delete"}, {"compression.type": "zstd"}, {"kafpy.validate.compressed": "true"}],
+    [{"cleanup.policy": "compact,delete"}, {"kafpy.validate.compressed": "true"}],
 )
 def test_who_opens_batches(configs: dict[str, str]) -> None:
     assert Effective(Settings(), configs).log_settings()["open_batches"]
@@ -52,6 +52,10 @@ def test_compression_levels_go_with_their_codec() -> None:
     assert (made.codec, made.level) == ("zstd", 7)
     assert Effective(Settings(), {"compression.type": "uncompressed"}).opening().codec == "none"
     assert Effective(Settings(), {}).opening().codec is None
+    assert Effective(Settings(), {}).log_settings()["target_codec"] == -1
+    for name, codec in (("uncompressed", 0), ("gzip", 1), ("snappy", 2), ("lz4", 3), ("zstd", 4)):
+        settings = Effective(Settings(compression_type=name), {}).log_settings()
+        assert (settings["target_codec"], settings["open_batches"]) == (codec, False)
 
 
 def test_every_default_names_a_setting() -> None:
