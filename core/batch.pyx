@@ -301,6 +301,21 @@ def check_records(records, int32_t count, *, int64_t base_timestamp=0, int64_t e
     return error
 
 
+def first_at(records, int32_t count, int64_t base_timestamp, int64_t timestamp):
+    cdef _Pin pin = _Pin(records)
+    cdef const uint8_t* p = pin.data
+    cdef const uint8_t* end = pin.data + pin.view.len
+    cdef Record record
+    cdef int32_t index
+    for index in range(count):
+        p = read_record(p, end, &record)
+        if p == NULL:
+            raise CorruptBatch("a record lies about its length")
+        if base_timestamp + record.timestamp_delta >= timestamp:
+            return record.offset_delta, base_timestamp + record.timestamp_delta
+    return None
+
+
 def intact(data):
     cdef _Pin pin = _Pin(data)
     cdef BatchInfo info

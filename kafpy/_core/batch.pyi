@@ -112,6 +112,9 @@ def check_records(
     Timestamps other than -1 must lie in [earliest, latest].
     """
 
+def first_at(records: Buffer, count: int, base_timestamp: int, timestamp: int) -> tuple[int, int] | None:
+    """Offset delta and timestamp of the first of a batch's (decompressed) records that is not older than `timestamp`."""
+
 def stamp(data: Buffer, base_offset: int, leader_epoch: int) -> None:
     """Writes both into a batch in place; neither is covered by the CRC."""
 

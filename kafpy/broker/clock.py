@@ -1,16 +1,18 @@
 """Trio's clock over the broker's own: every timer of the broker reads one clock, which tests may advance.
 
-Real time goes on underneath; advance() only adds to it, and then wakes the loop so that deadlines are looked at again.
+Real time goes on underneath; advance() only adds to it, and then wakes the planes and the loop so that deadlines are looked at again.
 """
 
 import trio
 
+from kafpy._core.plane import Planes
 from kafpy._core.runtime import Runtime
 
 
 class BrokerClock(trio.abc.Clock):
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, planes: Planes) -> None:
         self._runtime = runtime
+        self._planes = planes
         self._token: trio.lowlevel.TrioToken | None = None
 
     def start_clock(self) -> None:
@@ -26,6 +28,7 @@ class BrokerClock(trio.abc.Clock):
     def advance(self, ms: int) -> None:
         """From any thread."""
         self._runtime.advance(ms)
+        self._planes.wake()
         if self._token is not None:
             self._token.run_sync_soon(_wake, idempotent=True)
 

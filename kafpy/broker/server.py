@@ -40,12 +40,12 @@ class Broker:
         with ExitStack() as undo:
             self.runtime = Runtime()
             undo.callback(self.runtime.close)
-            self.clock = BrokerClock(self.runtime)
             self._directories = [_directory(undo, path) for path in settings.directories]
             self._bound = [_bind(undo, settings, number) for number in range(len(settings.client_listeners()))]
             self._store = _store(settings, self._directories)
             undo.callback(self._store.close)
             self.planes = _planes(self.runtime, settings)
+            self.clock = BrokerClock(self.runtime, self.planes)
             self.partitions = Partitions(self.runtime, self.planes, settings, self._directories)
             self._recover()
             undo.callback(self.partitions.close)
@@ -126,6 +126,7 @@ def _directory(undo: ExitStack, path: Path) -> Directory:
 
 def _bind(undo: ExitStack, settings: Settings, number: int) -> Bound:
     bound = bind(settings.client_listeners()[number])
+    bound.tune(settings.socket_send_buffer_bytes, settings.socket_receive_buffer_bytes)
     undo.callback(bound.close)
     return bound
 
@@ -161,6 +162,4 @@ def _planes(runtime: Runtime, settings: Settings) -> Planes:
         fetch_max_bytes=settings.fetch_max_bytes,
         fetch_sessions=settings.fetch_session_slots,
         queued_max_bytes=QUEUED_MAX_BYTES if queued == -1 else queued,
-        send_buffer=settings.socket_send_buffer_bytes,
-        receive_buffer=settings.socket_receive_buffer_bytes,
     )

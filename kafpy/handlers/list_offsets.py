@@ -14,6 +14,7 @@ from kafpy.handlers.registry import Call, serves
 from kafpy.metadata import Partition
 from kafpy.protocol import api
 from kafpy.protocol.errors import ErrorCode
+from kafpy.storage.timestamps import offset_for_time
 
 if TYPE_CHECKING:
     from kafpy._core.log import Log
@@ -86,8 +87,9 @@ def _find(log: Log, partition: Partition, timestamp: int, limit: int) -> Found:
         return Found(log.log_start_offset, -1, epoch)
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return Found()
-    found = log.max_timestamp() if timestamp == MAX_TIMESTAMP else log.offset_for_time(timestamp)
-    if found is None or not 0 <= found[0] < limit:
+    if timestamp == MAX_TIMESTAMP:
+        timestamp = log.max_timestamp()
+    found = None if timestamp < 0 else offset_for_time(log, timestamp)
+    if found is None or found.offset >= limit:
         return Found()
-    offset, time = found
-    return Found(offset, time, epoch)
+    return Found(found.offset, found.timestamp, epoch)

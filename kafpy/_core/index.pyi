@@ -1,0 +1,25 @@
+"""Sparse offset and time index of a segment, with Kafka's .index and .timeindex bytes. The broker's logs use it natively; this face is for tools and tests."""
+
+class Index:
+    def __init__(self) -> None: ...
+    def add(self, base_relative: int, last_relative: int, position: int) -> bool:
+        """One entry: a batch's first and last offset minus the segment's base offset, and where it starts."""
+
+    def add_time(self, timestamp: int, relative: int) -> bool:
+        """One entry, unless an equal or later time is already there (then False)."""
+
+    def floor(self, relative: int) -> tuple[int, int] | None:
+        """(last offset, position) of the last entry at or below `relative`."""
+
+    def floor_time(self, timestamp: int) -> tuple[int, int] | None: ...
+    def truncate(self, relative: int) -> None:
+        """Drop entries for `relative` and later."""
+
+    def entries(self) -> list[tuple[int, int]]: ...
+    def time_entries(self) -> list[tuple[int, int]]: ...
+    def write(self, offset_path: str, time_path: str) -> None:
+        """Both files, each under another name first. OSError."""
+
+    @staticmethod
+    def read(offset_path: str, time_path: str, log_size: int) -> Index | None:
+        """None when a file is missing, torn, not ascending, or points beyond a log of `log_size` bytes: rebuild it then."""

@@ -1,0 +1,102 @@
+"""One partition's log. Methods release the GIL while they wait for its mutex or a disk."""
+
+from collections.abc import Iterable
+
+from kafpy._core.runtime import Runtime
+
+class Log:
+    """Opens, recovers if need be, and holds the files of one partition folder.
+
+    With clean=False every segment above `recovery_point` is read and checked; what follows the first bad batch is cut off
+    and later segments are removed. `producers` are those of a snapshot taken at `producers_offset`; the log replays the
+    rest. Settings as for configure(). OSError when a file cannot be read, cut or flushed.
+    """
+
+    directory: str
+    runtime: Runtime
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        directory: str,
+        *,
+        recovery_point: int = 0,
+        clean: bool = False,
+        leader_epoch: int = 0,
+        producers: Iterable[tuple[int, int, int, int, int, int]] | None = None,
+        producers_offset: int = 0,
+        **settings: int,
+    ) -> None: ...
+    def configure(
+        self,
+        *,
+        segment_bytes: int | None = None,
+        segment_ms: int | None = None,
+        index_interval_bytes: int | None = None,
+        segment_index_bytes: int | None = None,
+        max_message_bytes: int | None = None,
+        log_append_time: bool | None = None,
+        before_max_ms: int | None = None,
+        after_max_ms: int | None = None,
+        flush_messages: int | None = None,
+        keys_required: bool | None = None,
+        open_batches: bool | None = None,
+        target_codec: int | None = None,
+        producer_expiry_ms: int | None = None,
+    ) -> None:
+        """Change settings; what is not given stays. Batches already checked are not looked at again.
+
+        open_batches: compressed Produce falls through to Python, which opens it. target_codec: so does any batch in another codec; -1 keeps the producer's.
+        """
+
+    @property
+    def log_start_offset(self) -> int: ...
+    @property
+    def log_end_offset(self) -> int: ...
+    @property
+    def high_watermark(self) -> int: ...
+    @property
+    def last_stable_offset(self) -> int: ...
+    @property
+    def recovery_point(self) -> int:
+        """Everything below is on the disk."""
+
+    @property
+    def leader_epoch(self) -> int: ...
+    @property
+    def offline(self) -> bool:
+        """A write, sync or rename failed. For good: nothing is appended or read any more."""
+
+    @property
+    def segment_count(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    def append(self, records: bytes) -> tuple[int, int, int]:
+        """Append one batch with every check a client's would get: (error code, base offset, append time or -1)."""
+
+    def read(self, offset: int, max_bytes: int) -> bytes:
+        """From the batch that holds `offset`: at least that one whole, else at most `max_bytes`. IndexError outside the log."""
+
+    def batch_for_time(self, timestamp: int) -> bytes | None:
+        """The first batch whose largest timestamp is not below `timestamp`, whole."""
+
+    def max_timestamp(self) -> int:
+        """The largest timestamp of the log; -1 when it is empty."""
+
+    def producers(self) -> list[tuple[int, int, int, int, int, int]]:
+        """Idempotent producers: (id, epoch, first sequence, offset delta, base offset of their last batch, its time)."""
+
+    def restore_producers(self, known: Iterable[tuple[int, int, int, int, int, int]], from_offset: int) -> None: ...
+    def truncate(self, offset: int) -> None:
+        """Drop the batch that holds `offset` and all behind it."""
+
+    def release_space(self) -> None:
+        """Give back what was allocated ahead, if nothing was appended since the last call."""
+
+    def flush(self) -> None: ...
+    def close(self, flush: bool = True) -> None:
+        """Stop serving, write the index files, sync. Whoever waits on the log is told. flush=False: it is to be deleted."""
+
+    def open_segments(self, clean: bool) -> None: ...
+    def open_segment(self, base: int, next_base: int | None, clean: bool) -> bool: ...
+    def remove_segment_files(self, base: int) -> None: ...
