@@ -310,6 +310,8 @@ cdef Located log_locate(CLog* log, int64_t offset, int64_t max_bytes, bint commi
             found.file = NULL
             result = WOULD_BLOCK
     file_unref(plan.file)
+    if found.file == NULL:
+        found.size = 0
     return result
 
 
