@@ -46,7 +46,8 @@ cdef bint index_add_offset(SparseIndex* index, uint32_t base_relative, uint32_t 
 cdef bint index_add_time(SparseIndex* index, int64_t timestamp, uint32_t relative) noexcept nogil:
     cdef TimeEntry* grown
     cdef int32_t room
-    if index.time_count and index.times[index.time_count - 1].timestamp >= timestamp:
+    # -1 is no time: TimeIndex.maybeAppend compares with it when there is no entry yet.
+    if timestamp <= (index.times[index.time_count - 1].timestamp if index.time_count else -1):
         return False
     if index.time_count == index.time_room:
         room = index.time_room * 2 if index.time_room else 32

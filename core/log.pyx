@@ -118,11 +118,12 @@ cdef class Log:
             raise MemoryError
         if trusted and next_base is not None:
             segment.max_timestamp = segment_last_timestamp(self.c.directory, base, &segment.max_timestamp_offset)
-            if segment.max_timestamp >= 0:
+            if segment.max_timestamp >= 0 and base <= segment.max_timestamp_offset < next_base:
                 segment.size = os.stat(path).st_size
                 segment.end_offset = next_base
                 segment.sealed = segment.flushed = True
                 return True
+            segment.max_timestamp = segment.max_timestamp_offset = -1
         segment.file = file_open(self.c.runtime, os.fsencode(path), O_RDWR | O_CREAT)
         if segment.file == NULL:
             raise OSError(errno, "cannot open a segment", path)

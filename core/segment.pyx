@@ -193,6 +193,8 @@ cdef int64_t segment_load(Segment* segment, const char* directory, int64_t file_
         segment.index.offset_count = last
         segment.bytes_since_index = <int64_t>interval + 1
     end = batches_visit(segment.file.fd, from_position, file_size, False, recover_batch, &recovery)
+    if segment.index.time_count and segment.max_timestamp_offset >= segment.end_offset:
+        return -1
     if end != file_size or (last >= 0 and (segment.index.offset_count <= last or segment.index.offsets[last].last_relative != last_relative)):
         return -1                # the index is another file's, or the file was not left whole
     return end

@@ -40,7 +40,7 @@ def test_time_entries_only_grow(rows: list[tuple[int, int]], wanted: int) -> Non
     index = Index()
     model: list[tuple[int, int]] = []
     for timestamp, relative in rows:
-        grows = not model or timestamp > model[-1][0]
+        grows = timestamp > (model[-1][0] if model else -1)
         assert index.add_time(timestamp, relative) == grows
         if grows:
             model.append((timestamp, relative))
