@@ -32,7 +32,7 @@ from kafpy._core.turn cimport (
 
 cdef enum: ARENA_BYTES = (1 << 20) + (1 << 10)
 cdef enum: ADDRESS_BUCKETS = 1024
-cdef int64_t FOREVER_MS = 1000 * 365 * 86400000LL
+cdef int64_t FOREVER_MS = 100 * 365 * 86400000LL
 
 
 cdef str host_text(const Address* address):
