@@ -186,7 +186,6 @@ cdef Connection* connection_new(Plane* plane, int fd) noexcept nogil:
     if connection != NULL:
         connection.plane = plane
         connection.fd = fd
-        connection.active_ns = plane.real_ns
     return connection
 
 
