@@ -399,11 +399,9 @@ cdef void bury(Plane* plane) noexcept nogil:
 cdef void handle(Plane* plane, epoll_event* event) noexcept nogil:
     cdef Source* source = <Source*>event.data.ptr
     cdef Connection* connection
-    if source[0] == SOURCE_MAILBOX:
-        read_mail(plane)
-    elif source[0] == SOURCE_LISTENER:
+    if source[0] == SOURCE_LISTENER:
         accept_ready(plane, <Listener*>source)
-    else:
+    elif source[0] == SOURCE_CONNECTION:
         connection = <Connection*>source
         if connection.closed:
             return
@@ -425,6 +423,10 @@ cdef void* plane_main(void* arg) noexcept nogil:
         n = epoll_wait(plane.epoll_fd, events, EVENTS, wait_ms(plane))
         table_enter(&plane.server.table, &plane.reading)
         plane_look_at_clock(plane)
+        # Mail first, wherever it stands in the list: an append that was acknowledged before a fetch was sent is seen by it.
+        for i in range(n):
+            if (<Source*>events[i].data.ptr)[0] == SOURCE_MAILBOX:
+                read_mail(plane)
         for i in range(n):
             if plane.arena_used > ARENA - READ_MOST - OWN_BUFFER:
                 turn_commit(plane)
