@@ -6,7 +6,7 @@ it; what the file holds beyond the last published batch is cut by recovery. What
 write (next file, space, sync) is a helper's job.
 """
 
-from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport INT64_MAX, int16_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc, realloc
 from kafpy._core.atomic cimport atomic_add32, atomic_add64, atomic_swap32
 from kafpy._core.batch cimport BatchInfo, BatchPolicy, batch_stamp
@@ -45,6 +45,7 @@ cdef void log_unref(CLog* log) noexcept nogil:
     free(log.recent)
     free(log.directory)
     pthread_mutex_destroy(&log.lock)
+    pthread_mutex_destroy(&log.disk)
     free(log)
 
 
@@ -146,13 +147,18 @@ cdef void go_offline(CLog* log) noexcept nogil:
     notify(log, NULL, NULL)
 
 
+cdef bint index_full(Segment* active, int64_t room) noexcept nogil:
+    """OffsetIndex.isFull and TimeIndex.isFull, which keeps its last place for the roll."""
+    return active.index.offset_count >= room // 8 or active.index.time_count >= room // 12 - 1
+
+
 cdef bint must_roll(CLog* log, Segment* active, int64_t position, const BatchInfo* info, int64_t next_offset) noexcept nogil:
     """LogSegment.shouldRoll: too large, too old by the batches' own time, index full, or offsets out of an int32's reach."""
     if position == 0:
         return False
     return (position + info.size > log.settings.segment_bytes
             or (active.first_timestamp >= 0 and info.max_timestamp - active.first_timestamp > log.settings.segment_ms)
-            or (<int64_t>active.index.offset_count + 1) * 8 > log.settings.segment_index_bytes
+            or index_full(active, log.settings.segment_index_bytes)
             or next_offset + info.last_offset_delta - active.base_offset > 0x7FFFFFFF)
 
 
@@ -169,6 +175,16 @@ cdef bint add_segment(CLog* log, Segment* segment) noexcept nogil:
     log.segments[log.segment_count] = segment
     log.segment_count += 1
     return True
+
+
+cdef void seal(CLog* log, Segment* segment) noexcept nogil:
+    segment_seal(segment)
+    atomic_add64(&log.runtime.index_bytes, index_memory(segment.index))
+
+
+cdef void seal_active(CLog* log) noexcept nogil:
+    """Under the lock, of a log that is closed: nothing follows."""
+    seal(log, log.segments[log.segment_count - 1])
 
 
 cdef bint roll(CLog* log) noexcept nogil:
@@ -193,8 +209,7 @@ cdef bint roll(CLog* log) noexcept nogil:
     if fresh.file == NULL or fresh.index == NULL or not add_segment(log, fresh):
         segment_free(fresh)
         return False
-    segment_seal(old)
-    atomic_add64(&log.runtime.index_bytes, index_memory(old.index))
+    seal(log, old)
     log.recent_count = 0
     start_job(log, &log.sealing)
     return True
@@ -311,8 +326,14 @@ cdef void appended(CLog* log, Mailbox* own, Letter** news) noexcept nogil:
         notify(log, own, news)
     if log.log_end_offset - log.recovery_point >= log.settings.flush_messages:
         start_job(log, &log.flushing)
-    if active.size >= MEBIBYTE and (active.allocated - active.size < MEBIBYTE // 2 or active.size - active.paced >= 2 * PACE_BYTES):
+    if active.size >= MEBIBYTE and wants_preparation(log, active):
         start_job(log, &log.preparing)
+
+
+cdef bint wants_preparation(CLog* log, Segment* active) noexcept nogil:
+    return ((active.allocated - active.size < MEBIBYTE // 2 and active.allocated < log.settings.segment_bytes)
+            or active.size - active.paced >= 2 * PACE_BYTES
+            or (log.next_file == NULL and active.size > log.settings.segment_bytes // 2))
 
 
 # ---- helper jobs
@@ -320,9 +341,10 @@ cdef void appended(CLog* log, Mailbox* own, Letter** news) noexcept nogil:
 cdef void start_job(CLog* log, LogJob* job) noexcept nogil:
     """Under the log's lock."""
     if not job.pending:
-        job.pending = True
         job.log = log_ref(log)
-        runtime_submit(log.runtime, &job.job)
+        job.pending = runtime_submit(log.runtime, &job.job)
+        if not job.pending:
+            log_unref(log)           # not the last one: the caller has the log
 
 
 cdef void end_job(LogJob* job) noexcept nogil:
@@ -336,6 +358,13 @@ cdef void end_job(LogJob* job) noexcept nogil:
 cdef void prepare(Job* job) noexcept nogil:
     """Space ahead of a busy log in growing steps, write-back under way behind it, the next file when half of this one is full."""
     cdef CLog* log = (<LogJob*>job).log
+    pthread_mutex_lock(&log.disk)
+    prepare_active(log)
+    pthread_mutex_unlock(&log.disk)
+    end_job(<LogJob*>job)
+
+
+cdef void prepare_active(CLog* log) noexcept nogil:
     cdef Segment* active
     cdef SegmentFile* file
     cdef SegmentFile* fresh = NULL
@@ -343,6 +372,9 @@ cdef void prepare(Job* job) noexcept nogil:
     cdef int64_t size, allocated, paced, step
     cdef bint wants_next
     log_lock(&log.lock)
+    if log.closed or log.offline:
+        log_unlock(&log.lock)
+        return
     active = log.segments[log.segment_count - 1]
     size = active.size
     allocated = max(active.allocated, size)
@@ -352,8 +384,9 @@ cdef void prepare(Job* job) noexcept nogil:
     step = min(max(size, <int64_t>MEBIBYTE), <int64_t>16 * MEBIBYTE)
     step = min(step, max(log.settings.segment_bytes - allocated, 0))
     log_unlock(&log.lock)
-    if allocated - size < step and fallocate(file.fd, FALLOC_FL_KEEP_SIZE, allocated, step) == 0:
-        allocated += step
+    if allocated - size < step:
+        # A file system that cannot is not asked again for this file.
+        allocated = allocated + step if fallocate(file.fd, FALLOC_FL_KEEP_SIZE, allocated, step) == 0 else INT64_MAX
     if size - paced >= 2 * PACE_BYTES:
         sync_file_range(file.fd, paced, size - PACE_BYTES - paced, SYNC_FILE_RANGE_WRITE)
         paced = size - PACE_BYTES
@@ -371,7 +404,6 @@ cdef void prepare(Job* job) noexcept nogil:
     log_unlock(&log.lock)
     file_unref(fresh)
     file_unref(file)
-    end_job(<LogJob*>job)
 
 
 cdef Segment* next_unflushed(CLog* log) noexcept nogil:
@@ -391,7 +423,7 @@ cdef bint sync_directory(const char* directory) noexcept nogil:
 
 
 cdef bint flush_sealed(CLog* log) noexcept nogil:
-    """Bring every sealed segment to the disk with its index files. A sealed segment that is not flushed is not freed or changed by anyone else."""
+    """Bring every sealed segment to the disk with its index files. With `disk` held nobody frees or changes one that is not flushed."""
     cdef Segment* segment
     cdef bint good = True
     while good:
@@ -412,8 +444,11 @@ cdef bint flush_sealed(CLog* log) noexcept nogil:
     return False
 
 
-cdef void seal(Job* job) noexcept nogil:
-    flush_sealed((<LogJob*>job).log)
+cdef void flush_rolled(Job* job) noexcept nogil:
+    cdef CLog* log = (<LogJob*>job).log
+    pthread_mutex_lock(&log.disk)
+    flush_sealed(log)
+    pthread_mutex_unlock(&log.disk)
     end_job(<LogJob*>job)
 
 
@@ -447,7 +482,9 @@ cdef void group_commit(Job* job) noexcept nogil:
     cdef CLog* log = (<LogJob*>job).log
     cdef bint more = True
     while more:
+        pthread_mutex_lock(&log.disk)
         more = flush_once(log)
+        pthread_mutex_unlock(&log.disk)
         log_lock(&log.lock)
         if more:
             more = log.log_end_offset - log.recovery_point >= log.settings.flush_messages
@@ -459,20 +496,23 @@ cdef void group_commit(Job* job) noexcept nogil:
 
 cdef void log_init(CLog* log) noexcept nogil:
     log.refs = 1
+    pthread_mutex_init(&log.disk, NULL)
     pthread_mutex_init(&log.lock, NULL)
     log.leader = True
     log.preparing.job.run = prepare
-    log.sealing.job.run = seal
+    log.sealing.job.run = flush_rolled
     log.flushing.job.run = group_commit
 
 
 cdef void log_quiesce(CLog* log) noexcept nogil:
-    """Wait until no helper works on this log. On return the lock is held."""
+    """Wait until nobody works on this log's files. On return both locks are held. Jobs that are queued look at the log afresh when they run."""
+    pthread_mutex_lock(&log.disk)
     log_lock(&log.lock)
-    while log.preparing.pending or log.sealing.pending or log.flushing.pending:
-        log_unlock(&log.lock)
-        usleep(500)
-        log_lock(&log.lock)
+
+
+cdef void log_release(CLog* log) noexcept nogil:
+    log_unlock(&log.lock)
+    pthread_mutex_unlock(&log.disk)
 
 
 cdef void log_announce(CLog* log) noexcept nogil:

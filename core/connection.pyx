@@ -108,6 +108,8 @@ cdef uint8_t* slot_room(Slot* slot, int32_t size) noexcept nogil:
     cdef int32_t room = slot.room
     cdef uint8_t* grown
     if slot.size + size > room:
+        if slot.size + <int64_t>size > 1 << 30:
+            return NULL
         while room < slot.size + size:
             room *= 2
         grown = <uint8_t*>realloc(NULL if slot.data == slot.local else slot.data, room)
@@ -144,11 +146,18 @@ cdef void slot_finish(Slot* slot) noexcept nogil:
     put32(slot.data, <uint32_t>total)
 
 
+cdef void slot_hold(Slot* slot, int64_t bytes) noexcept nogil:
+    """The request holds memory until it is answered: that counts against its connection."""
+    slot.held += <int32_t>min(bytes, <int64_t>UNSENT_PER_CONNECTION)
+    slot.connection.unsent += <int32_t>min(bytes, <int64_t>UNSENT_PER_CONNECTION)
+
+
 cdef void slot_ready(Slot* slot) noexcept nogil:
     """The reply may leave when its turn comes."""
     slot.state = SLOT_READY
     if slot.connection != NULL:
-        slot.connection.unsent += slot.size
+        slot.connection.unsent += slot.size - slot.held
+        slot.held = 0
         connection_touch(slot.connection)
 
 
@@ -177,7 +186,6 @@ cdef Connection* connection_new(Plane* plane, int fd) noexcept nogil:
     if connection != NULL:
         connection.plane = plane
         connection.fd = fd
-        connection.active_ns = plane.real_ns
     return connection
 
 

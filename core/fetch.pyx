@@ -15,9 +15,9 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 from kafpy._core.append cimport log_forget, log_ref, log_unref, log_wait
-from kafpy._core.atomic cimport atomic_get32
+from kafpy._core.atomic cimport atomic_get32, counter_add
 from kafpy._core.bytes cimport put16, put32, put64, put_uvarint
-from kafpy._core.connection cimport slot_file, slot_finish, slot_hang_up, slot_ready, slot_room
+from kafpy._core.connection cimport slot_file, slot_finish, slot_hang_up, slot_hold, slot_ready, slot_room
 from kafpy._core.locate cimport log_locate
 from kafpy._core.partition cimport *
 from kafpy._core.posix cimport pread
@@ -70,7 +70,7 @@ cdef Served fetch_serve(Plane* plane, Slot* slot, const uint8_t* body, int32_t s
     if slot.api_version >= 7:
         session_id = take32(&r)
         session_epoch = take32(&r)
-    plane.fetched += 1
+    counter_add(&plane.fetched, 1)
     error = join_session(plane, fetch, session_id, session_epoch) if not r.bad else 0
     if error:
         free(fetch)
@@ -82,6 +82,8 @@ cdef Served fetch_serve(Plane* plane, Slot* slot, const uint8_t* body, int32_t s
     slot.fetch = fetch
     fetch.expired = max_wait <= 0
     if not try_fetch(plane, fetch):
+        if fetch.session.id == 0:
+            slot_hold(slot, fetch.session.parts * sizeof(FetchPart))
         timer_set(plane, &fetch.timer, plane.now_ns + <int64_t>max_wait * 1000000)
     return SERVED
 
@@ -203,8 +205,8 @@ cdef void find_log(Plane* plane, FetchPart* part) noexcept nogil:
 
 cdef Located locate_part(Plane* plane, Fetch* fetch, FetchPart* part, int64_t limit, bint min_one) noexcept nogil:
     cdef Located located
-    if part.searched:
-        return LOCATED
+    if part.searched and (part.slice.size <= limit or min_one):
+        return part.located
     part_release(part)
     if part.log == NULL:
         find_log(plane, part)
@@ -291,6 +293,7 @@ cdef bint settle(Plane* plane, FetchSession* session) noexcept nogil:
         else:
             if part.waiter == NULL and not watch(plane, part):
                 quiet = False
+                part.searched = False          # what the helper saw is out of date
                 part_refresh(part)
             elif part.slice.size or part.sent:
                 part_refresh(part)
@@ -358,8 +361,11 @@ cdef void start_search(Plane* plane, Fetch* fetch, FetchPart* part, int64_t limi
     search.max_bytes = limit
     search.committed_only = fetch.committed_only
     search.min_one = min_one
-    part.search = search
-    runtime_submit(plane.server.runtime, &search.job)
+    if runtime_submit(plane.server.runtime, &search.job):
+        part.search = search
+    else:
+        log_unref(search.log)
+        free(search)
 
 
 cdef void run_search(Job* job) noexcept nogil:
@@ -373,11 +379,14 @@ cdef void fetch_found(Plane* plane, Search* search) noexcept nogil:
     cdef FetchPart* part = search.part
     if part != NULL:
         part.search = NULL
-        if part.offset == search.offset and search.located == LOCATED and part.log == search.log:
+        # Other outcomes are found again without a wait; an unreadable segment would only be searched again.
+        if part.offset == search.offset and part.log == search.log \
+                and (search.slice.file != NULL or search.located == LOG_OFFLINE):
             part_release(part)
             part.slice = search.slice
             part.position = search.position
-            part.searched = search.slice.file != NULL
+            part.located = <Located>search.located
+            part.searched = True
             search.slice.file = NULL
         part_refresh(part)
         if part.session.fetch != NULL:

@@ -46,7 +46,8 @@ cdef bint index_add_offset(SparseIndex* index, uint32_t base_relative, uint32_t 
 cdef bint index_add_time(SparseIndex* index, int64_t timestamp, uint32_t relative) noexcept nogil:
     cdef TimeEntry* grown
     cdef int32_t room
-    if index.time_count and index.times[index.time_count - 1].timestamp >= timestamp:
+    # -1 is no time: TimeIndex.maybeAppend compares with it when there is no entry yet.
+    if timestamp <= (index.times[index.time_count - 1].timestamp if index.time_count else -1):
         return False
     if index.time_count == index.time_room:
         room = index.time_room * 2 if index.time_room else 32
@@ -170,7 +171,7 @@ cdef SparseIndex* index_read(const char* offset_path, const char* time_path, int
         for i in range(offset_size // 8):
             good = good and add_read_offset(index, get32(offsets + 8 * i), get32(offsets + 8 * i + 4), log_size)
         for i in range(time_size // 12):
-            good = good and index_add_time(index, get64(times + 12 * i), get32(times + 12 * i + 8))
+            good = good and add_read_time(index, <int64_t>get64(times + 12 * i), get32(times + 12 * i + 8))
     free(offsets)
     free(times)
     if not good:
@@ -188,6 +189,12 @@ cdef bint add_read_offset(SparseIndex* index, uint32_t last_relative, uint32_t p
         if last_relative <= before.last_relative or position <= before.position:
             return False
     return index_add_offset(index, BASE_UNKNOWN, last_relative, position)
+
+
+cdef bint add_read_time(SparseIndex* index, int64_t timestamp, uint32_t relative) noexcept nogil:
+    if relative > 0x7FFFFFFF or (index.time_count and relative < index.times[index.time_count - 1].relative):
+        return False
+    return index_add_time(index, timestamp, relative)
 
 
 cdef class Index:

@@ -5,7 +5,7 @@ walk over batch headers where memory was not exact; last, whether the bytes are 
 gives up (WOULD_BLOCK) rather than wait for a disk; on a helper (`may_block`) it waits and leaves the bytes warm.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t
 from kafpy._core.atomic cimport atomic_add64, atomic_get64
 from kafpy._core.batch cimport BatchInfo, batch_header
 from kafpy._core.index cimport (
@@ -202,18 +202,22 @@ cdef bint open_segment(CLog* log, int64_t offset) noexcept nogil:
     cdef Segment* loaded
     cdef char[4200] path
     cdef stat_t s
+    cdef int32_t interval
     log_lock(&log.lock)
     segment = segment_holding(log, offset)
     if segment.file != NULL and segment.index != NULL:
         log_unlock(&log.lock)
         return True
     loaded = segment_new(segment.base_offset)
+    interval = log.settings.index_interval_bytes
     log_unlock(&log.lock)
+    if loaded == NULL:
+        return False
     segment_path(path, 4200, log.directory, loaded.base_offset, b".log")
     loaded.file = file_open(log.runtime, path, O_RDWR)
     if loaded.file == NULL or fstat(loaded.file.fd, &s) or (
-            segment_load(loaded, log.directory, s.st_size, log.settings.index_interval_bytes) < 0
-            and segment_recover(loaded, s.st_size, log.settings.index_interval_bytes) < 0):
+            segment_load(loaded, log.directory, s.st_size, interval) < 0
+            and segment_recover(loaded, s.st_size, interval, INT64_MAX) < 0):
         segment_free(loaded)
         return False
     log_lock(&log.lock)
@@ -278,7 +282,7 @@ cdef Located make_plan(CLog* log, int64_t offset, int64_t max_bytes, bint commit
     plan_start(log, segment, plan)
     plan_end(log, segment, upper, plan)
     plan_boundary(segment, max_bytes, plan)
-    if not segment.sealed and plan.start >= 0 and segment.size - plan.start < SURELY_CACHED:
+    if not segment.sealed and plan.start >= segment.written_from and segment.size - plan.start < SURELY_CACHED:
         plan.recent = True
     plan.file = file_ref(segment.file)
     return LOCATED

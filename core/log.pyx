@@ -10,30 +10,23 @@ import re
 
 cimport cython
 
-from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t
-from libc.stdlib cimport calloc, free
-from libc.string cimport strdup
+from libc.stdint cimport INT64_MAX, int16_t, int32_t, int64_t, uint8_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy, strdup
 from kafpy._core.append cimport *
 from kafpy._core.batch cimport (
     BatchInfo, BatchPolicy, batch_check, batch_header, batch_stamp_append_time, batch_stamp_create_time
 )
 from kafpy._core.index cimport index_free
-from kafpy._core.locate cimport log_find_time, log_locate, segment_holding
+from kafpy._core.locate cimport log_find_time, log_locate
 from kafpy._core.partition cimport *
 from kafpy._core.posix cimport *
-from kafpy._core.producers cimport Producer, producers_clear, producers_note
+from kafpy._core.producers cimport Producer, producers_note, producers_replay
 from kafpy._core.runtime cimport Runtime, clock_wall_ms
 from kafpy._core.segment cimport *
+from kafpy._core.truncate cimport log_truncate
 
 SEGMENT_NAME = re.compile(r"(\d{20})\.log")
-
-
-cdef bint replay_producer(void* state, const BatchInfo* info, int64_t position, const uint8_t* data) noexcept nogil:
-    """Replay restores what appends noted; time is the batch's own, so that old producers expire."""
-    cdef CLog* log = <CLog*>state
-    if info.producer_id >= 0 and info.base_sequence >= 0 and not info.attributes & 0x20:
-        producers_note(&log.producers, info, info.base_offset, info.max_timestamp, log.settings.producer_expiry_ms)
-    return True
 
 
 @cython.no_gc            # its runtime must be there when it is freed
@@ -56,7 +49,7 @@ cdef class Log:
         self.restore_producers(producers or (), producers_offset)
 
     def __dealloc__(self):
-        if self.c != NULL:
+        if self.c != NULL and self.c.runtime.owner == getpid():
             log_unref(self.c)
 
     cdef void set_defaults(self):
@@ -70,9 +63,10 @@ cdef class Log:
                   flush_messages=None, keys_required=None, open_batches=None, target_codec=None,
                   producer_expiry_ms=None):
         cdef LogSettings s
-        log_lock(&self.c.lock)
-        s = self.c.settings
-        log_unlock(&self.c.lock)
+        with nogil:
+            log_lock(&self.c.lock)
+            s = self.c.settings
+            log_unlock(&self.c.lock)
         # A position is an int32 in the index file, so a segment ends below 2 GiB whatever is asked for.
         s.segment_bytes = s.segment_bytes if segment_bytes is None else min(segment_bytes, 0x7FFFFFFF)
         s.segment_ms = s.segment_ms if segment_ms is None else segment_ms
@@ -87,9 +81,13 @@ cdef class Log:
         s.open_batches = s.open_batches if open_batches is None else open_batches
         s.target_codec = s.target_codec if target_codec is None else target_codec
         s.producer_expiry_ms = s.producer_expiry_ms if producer_expiry_ms is None else producer_expiry_ms
-        log_lock(&self.c.lock)
-        self.c.settings = s
-        log_unlock(&self.c.lock)
+        with nogil:
+            log_lock(&self.c.lock)
+            self.c.settings = s
+            if s.flush_messages > 1 and self.c.high_watermark < self.c.log_end_offset:      # nobody waits for a sync any more
+                self.c.high_watermark = self.c.last_stable_offset = self.c.log_end_offset
+                log_announce(self.c)
+            log_unlock(&self.c.lock)
 
     # ---- opening
 
@@ -120,11 +118,12 @@ cdef class Log:
             raise MemoryError
         if trusted and next_base is not None:
             segment.max_timestamp = segment_last_timestamp(self.c.directory, base, &segment.max_timestamp_offset)
-            if segment.max_timestamp >= 0:
+            if segment.max_timestamp >= 0 and base <= segment.max_timestamp_offset < next_base:
                 segment.size = os.stat(path).st_size
                 segment.end_offset = next_base
                 segment.sealed = segment.flushed = True
                 return True
+            segment.max_timestamp = segment.max_timestamp_offset = -1
         segment.file = file_open(self.c.runtime, os.fsencode(path), O_RDWR | O_CREAT)
         if segment.file == NULL:
             raise OSError(errno, "cannot open a segment", path)
@@ -132,11 +131,12 @@ cdef class Log:
         with nogil:
             valid = segment_load(segment, self.c.directory, file_size, self.c.settings.index_interval_bytes) if trusted else -1
             if valid < 0:
-                valid = segment_recover(segment, file_size, self.c.settings.index_interval_bytes)
+                valid = segment_recover(segment, file_size, self.c.settings.index_interval_bytes, INT64_MAX)
         if valid < 0:
             raise OSError(EIO, "cannot read a segment", path)
         if valid < file_size and ftruncate(segment.file.fd, valid):
             raise OSError(errno, "cannot cut a segment's broken tail", path)
+        segment.written_from = valid
         if next_base is not None and valid == file_size:
             self.seal_recovered(segment, path)
         return next_base is None or valid == file_size
@@ -161,6 +161,11 @@ cdef class Log:
         self.c.log_end_offset = active.end_offset
         self.c.high_watermark = self.c.last_stable_offset = active.end_offset
         self.c.recovery_point = min(max(self.c.recovery_point, active.base_offset), active.end_offset)
+        if self.c.settings.flush_messages <= 1 and self.c.recovery_point < active.end_offset:
+            # The high watermark says what is on the disk; a killed broker's last batches may only be in the page cache.
+            if fdatasync(active.file.fd):
+                raise OSError(errno, "cannot flush a recovered segment", self.directory)
+            self.c.recovery_point = active.end_offset
 
     def restore_producers(self, known, int64_t from_offset):
         """Producers as a snapshot at `from_offset` had them, then what the log says behind it."""
@@ -168,6 +173,7 @@ cdef class Log:
         cdef Segment* segment
         cdef SegmentFile* file
         cdef int32_t i
+        cdef bint good
         for info.producer_id, info.producer_epoch, info.base_sequence, info.last_offset_delta, info.base_offset, info.max_timestamp in known:
             replay_known(self.c, &info)
         for i in range(self.c.segment_count):
@@ -179,24 +185,34 @@ cdef class Log:
             if file == NULL:
                 raise OSError(errno, "cannot open a segment", path)
             with nogil:
-                batches_visit(file.fd, 0, segment.size, False, replay_producer, self.c)
+                good = producers_replay(&self.c.producers, file.fd, segment.size, from_offset, self.c.settings.producer_expiry_ms)
                 file_unref(file)
+            if not good:
+                raise OSError(EIO, "cannot read a segment", path)
 
     def producers(self):
         cdef list found = []
+        cdef Producer* copy
         cdef Producer* p
-        cdef int32_t i
-        with nogil:
+        cdef int32_t i, room
+        with nogil:                # no Python object is made under the lock: the GIL could change hands
             log_lock(&self.c.lock)
+            room = self.c.producers.room
+            copy = <Producer*>malloc((room + 1) * sizeof(Producer))
+            if copy != NULL and room:
+                memcpy(copy, self.c.producers.slots, room * sizeof(Producer))
+            log_unlock(&self.c.lock)
+        if copy == NULL:
+            raise MemoryError
         try:
-            for i in range(self.c.producers.room):
-                p = &self.c.producers.slots[i]
+            for i in range(room):
+                p = &copy[i]
                 if p.id >= 0:
                     found.append((p.id, p.epoch, p.window[p.newest].first_sequence,
                                   (p.window[p.newest].last_sequence - p.window[p.newest].first_sequence) & 0x7FFFFFFF,
                                   p.window[p.newest].base_offset, p.last_timestamp))
         finally:
-            log_unlock(&self.c.lock)
+            free(copy)
         return found
 
     # ---- what it holds
@@ -223,15 +239,25 @@ cdef class Log:
 
     @property
     def leader_epoch(self):
-        return self.c.leader_epoch
+        return self.c.leader_epoch          # set at the opening only
 
     @property
     def offline(self):
-        return bool(self.c.offline)
+        cdef bint value
+        with nogil:
+            log_lock(&self.c.lock)
+            value = self.c.offline
+            log_unlock(&self.c.lock)
+        return bool(value)
 
     @property
     def segment_count(self):
-        return self.c.segment_count
+        cdef int32_t value
+        with nogil:
+            log_lock(&self.c.lock)
+            value = self.c.segment_count
+            log_unlock(&self.c.lock)
+        return value
 
     @property
     def size(self):
@@ -313,83 +339,54 @@ cdef class Log:
 
     def truncate(self, int64_t offset):
         """Drop the batch that holds `offset` and everything behind it."""
-        cdef Segment* segment
-        cdef Slice found
-        cdef Position position
-        cdef int64_t cut = -1
-        if offset < self.log_end_offset:
-            # Located before the lock: the position of a batch does not change.
-            with nogil:
-                if log_locate(self.c, max(offset, self.c.log_start_offset), 1, False, True, True, &found, &position) == LOCATED \
-                        and found.file != NULL:
-                    cut = found.position
-                    file_unref(found.file)
-            with nogil:
-                log_quiesce(self.c)
-            try:
-                self.cut_at(max(offset, self.c.log_start_offset), cut)
-            finally:
-                log_unlock(&self.c.lock)
-            producers_clear(&self.c.producers)
-            self.restore_producers((), 0)
-
-    cdef cut_at(self, int64_t offset, int64_t cut):
-        cdef Segment* segment = segment_holding(self.c, offset)
-        while self.c.segments[self.c.segment_count - 1] != segment:
-            base = self.c.segments[self.c.segment_count - 1].base_offset
-            drop_segment(self.c, self.c.segments[self.c.segment_count - 1])
-            self.c.segment_count -= 1
-            self.remove_segment_files(base)
-        if cut < 0 or ftruncate(segment.file.fd, cut):
-            self.c.offline = True
-            raise OSError(errno, "cannot truncate a segment", self.directory)
-        segment.sealed = segment.flushed = False
-        segment.allocated = cut
-        if segment_recover(segment, cut, self.c.settings.index_interval_bytes) != cut:
-            self.c.offline = True
-            raise OSError(EIO, "a truncated segment cannot be read", self.directory)
-        self.c.recent_count = 0
-        self.c.log_end_offset = segment.end_offset
-        self.c.high_watermark = min(self.c.high_watermark, segment.end_offset)
-        self.c.last_stable_offset = min(self.c.last_stable_offset, segment.end_offset)
-        self.c.recovery_point = min(self.c.recovery_point, segment.end_offset)
+        cdef bint good
+        with nogil:
+            good = log_truncate(self.c, offset)
+        if not good:
+            raise OSError(EIO, "cannot truncate the log", self.directory)
 
     def release_space(self):
         """Give back the space allocated ahead if nothing was appended since the last call."""
         cdef Segment* active
         with nogil:
-            log_lock(&self.c.lock)
+            log_quiesce(self.c)
             active = self.c.segments[self.c.segment_count - 1]
-            if active.allocated > active.size and self.c.release_offset == self.c.log_end_offset and not self.c.preparing.pending:
+            if active.allocated > active.size and self.c.release_offset == self.c.log_end_offset:
                 if ftruncate(active.file.fd, active.size) == 0:
                     active.allocated = active.size
             self.c.release_offset = self.c.log_end_offset
-            log_unlock(&self.c.lock)
+            log_release(self.c)
 
     def flush(self):
         cdef bint good
         with nogil:
+            pthread_mutex_lock(&self.c.disk)
             good = flush_once(self.c)
+            pthread_mutex_unlock(&self.c.disk)
         if not good:
             raise OSError(EIO, "cannot flush the log", self.directory)
 
     def close(self, bint flush=True):
         """Stop serving; write the active segment's index. Readers and writers that are under way get an error."""
         cdef Segment* active
-        cdef bint good = True, first
+        cdef bint good = True
+        if self.c.runtime.owner != getpid():
+            return
         with nogil:
             log_quiesce(self.c)
-            first = not self.c.closed
+            flush = flush and not self.c.closed and not self.c.offline
             self.c.closed = True
+            if flush:
+                seal_active(self.c)
             log_announce(self.c)
             file_unref(self.c.next_file)
             self.c.next_file = NULL
             active = self.c.segments[self.c.segment_count - 1]
             log_unlock(&self.c.lock)
-            if first and flush and not self.c.offline:
-                segment_seal(active)
+            if flush:
                 good = (ftruncate(active.file.fd, active.size) == 0
                         and segment_write_index(active, self.c.directory, True) == 0 and flush_once(self.c))
+            pthread_mutex_unlock(&self.c.disk)
         prepared = os.path.join(self.directory, "next")
         if os.path.exists(prepared):
             os.unlink(prepared)

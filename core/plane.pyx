@@ -13,7 +13,7 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy
 from kafpy._core.append cimport log_ref
-from kafpy._core.atomic cimport atomic_set32
+from kafpy._core.atomic cimport atomic_add64, atomic_set32, counter_get
 from kafpy._core.bytes cimport get16, get32
 from kafpy._core.connection cimport slot_free
 from kafpy._core.log cimport Log
@@ -26,11 +26,13 @@ from kafpy._core.table cimport (
 )
 from kafpy._core.transport cimport watch_listeners
 from kafpy._core.turn cimport (
-    ANSWER_AGAIN, ANSWER_REJECT, ANSWER_REPLY, Answer, AnswerKind, plane_look_at_clock, plane_main
+    ANSWER_AGAIN, ANSWER_REJECT, ANSWER_REPLY, Answer, AnswerKind, plane_end, plane_look_at_clock,
+    plane_main
 )
 
 cdef enum: ARENA_BYTES = (1 << 20) + (1 << 10)
 cdef enum: ADDRESS_BUCKETS = 1024
+cdef int64_t FOREVER_MS = 100 * 365 * 86400000LL
 
 
 cdef str host_text(const Address* address):
@@ -67,7 +69,7 @@ cdef Plane* plane_new(Server* server, int32_t index):
     cdef Plane* plane = <Plane*>calloc(1, sizeof(Plane))
     cdef epoll_event event
     if plane == NULL:
-        return NULL
+        raise MemoryError
     plane.server = server
     plane.index = index
     plane.next_session = int.from_bytes(os.urandom(4), "big") & 0x3FFFFFFF
@@ -86,10 +88,8 @@ cdef Plane* plane_new(Server* server, int32_t index):
 
 cdef void plane_free(Plane* plane) noexcept:
     cdef Slot* slot
-    cdef Letter* letter = mailbox_take(&plane.mailbox)
     cdef int i
-    while letter != NULL:            # answers that came too late; waiters and searches end with their sessions
-        letter = letter.next
+    plane_end(plane)
     while plane.free_slots != NULL:
         slot = plane.free_slots
         plane.free_slots = slot.next
@@ -121,7 +121,8 @@ cdef class Planes:
         self.c.planes = planes
         self.c.limits = Limits(
             max_request_bytes=max_request_bytes, max_connections=max_connections,
-            max_connections_per_ip=max_connections_per_ip, idle_ms=idle_ms, fetch_max_bytes=fetch_max_bytes,
+            max_connections_per_ip=max_connections_per_ip,
+            idle_ms=min(idle_ms, FOREVER_MS) if idle_ms >= 0 else FOREVER_MS, fetch_max_bytes=fetch_max_bytes,
             fetch_sessions=-(-fetch_sessions // planes), queued_max_bytes=queued_max_bytes)
         pthread_mutex_init(&self.c.inbox.lock, NULL)
         pthread_mutex_init(&self.c.address_lock, NULL)
@@ -167,7 +168,7 @@ cdef class Planes:
     def stop(self):
         """Close every connection and end the threads. Requests that are with Python may still be answered; nobody hears it."""
         cdef int i
-        if not self.running:
+        if not self.running or self.runtime.c.owner != getpid():
             return
         atomic_set32(&self.c.stopping, 1)
         self.wake()
@@ -176,15 +177,16 @@ cdef class Planes:
                 if self.c.plane[i].started:
                     pthread_join(self.c.plane[i].thread, NULL)
                     self.c.plane[i].started = False
+            runtime_settle(self.c.runtime)      # searches post to the mailboxes
         self.running = False
+        for i in range(self.c.planes):
+            plane_end(self.c.plane[i])
 
     def __dealloc__(self):
         cdef InboxItem* item
         cdef int i
-        if self.c == NULL or self.running:      # a fork's child has no threads to stop: it leaves everything alone
+        if self.c == NULL or self.running or self.c.runtime.owner != getpid():
             return
-        with nogil:
-            runtime_settle(self.runtime.c)      # searches post to the mailboxes freed below
         item = self.c.inbox.head
         while item != NULL:
             self.c.inbox.head = item.next
@@ -260,7 +262,7 @@ cdef class Planes:
         while item != NULL:
             after = item.next
             request = Request.__new__(Request)
-            request.token = self.hold(item.plane, item.slot)
+            request.token = self.hold(item.plane, item.slot, item.size)
             request.frame = (<const char*>item.frame)[:item.size]
             request.api_key = <int16_t>get16(item.frame)
             request.api_version = <int16_t>get16(item.frame + 2)
@@ -273,7 +275,7 @@ cdef class Planes:
             item = after
         return found
 
-    cdef int64_t hold(self, Plane* plane, Slot* slot) except -1:
+    cdef int64_t hold(self, Plane* plane, Slot* slot, int32_t size) except -1:
         cdef Held* grown
         cdef int32_t at, i
         if self.held_free < 0:
@@ -282,22 +284,24 @@ cdef class Planes:
                 raise MemoryError
             self.held = grown
             for i in range(self.held_room, max(self.held_room * 2, 64)):
-                self.held[i] = Held(NULL, NULL, 1, self.held_free)
+                self.held[i] = Held(NULL, NULL, 0, 1, self.held_free)
                 self.held_free = i
             self.held_room = max(self.held_room * 2, 64)
         at = self.held_free
         self.held_free = self.held[at].next_free
         self.held[at].slot = slot
         self.held[at].plane = plane
+        self.held[at].size = size
         return (<int64_t>self.held[at].generation << 32) | at
 
-    cdef Slot* let_go(self, int64_t token, Plane** plane) except NULL:
+    cdef Slot* let_go(self, int64_t token, Plane** plane, int32_t* size) except NULL:
         cdef int64_t at = token & 0xFFFFFFFF
         cdef Slot* slot
         if at >= self.held_room or self.held[at].slot == NULL or self.held[at].generation != token >> 32:
             raise KeyError(f"no request has token {token}: was it answered before?")
         slot = self.held[at].slot
         plane[0] = self.held[at].plane
+        size[0] = self.held[at].size
         self.held[at].slot = NULL
         self.held[at].generation = (self.held[at].generation + 1) & 0x7FFFFFFF
         self.held[at].next_free = self.held_free
@@ -328,7 +332,7 @@ cdef class Planes:
     cdef post(self, int64_t token, Answer* answer):
         cdef Plane* plane = NULL
         try:
-            answer.slot = self.let_go(token, &plane)
+            answer.slot = self.let_go(token, &plane, &answer.request_size)
         except KeyError:
             free(answer.data)
             free(answer.decided)
@@ -351,13 +355,13 @@ cdef class Planes:
         total = dict.fromkeys(("connections", "requests", "produce_requests", "fetch_requests", "bytes_in", "bytes_out", "fetch_sessions"), 0)
         for i in range(self.c.planes):
             plane = self.c.plane[i]
-            total["connections"] += plane.connections
-            total["requests"] += plane.requests
-            total["produce_requests"] += plane.produced
-            total["fetch_requests"] += plane.fetched
-            total["bytes_in"] += plane.bytes_in
-            total["bytes_out"] += plane.bytes_out
-            total["fetch_sessions"] += plane.session_count
+            total["connections"] += counter_get(&plane.connections)
+            total["requests"] += counter_get(&plane.requests)
+            total["produce_requests"] += counter_get(&plane.produced)
+            total["fetch_requests"] += counter_get(&plane.fetched)
+            total["bytes_in"] += counter_get(&plane.bytes_in)
+            total["bytes_out"] += counter_get(&plane.bytes_out)
+            total["fetch_sessions"] += counter_get(&plane.session_count)
         return total
 
 

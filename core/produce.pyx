@@ -13,7 +13,7 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 from kafpy._core.append cimport log_append, log_forget, log_outcome, log_policy, log_ref, log_unref, log_wait
-from kafpy._core.atomic cimport atomic_get32
+from kafpy._core.atomic cimport atomic_get32, counter_add
 from kafpy._core.batch cimport BatchPolicy, batch_check, batch_stamp_append_time, batch_stamp_create_time
 from kafpy._core.bytes cimport get16, put16, put32, put64, put_uvarint
 from kafpy._core.connection cimport slot_finish, slot_hang_up, slot_ready, slot_room, turn_alloc
@@ -232,7 +232,7 @@ cdef Served produce_serve(Plane* plane, Slot* slot, uint8_t* body, int32_t size,
     else:
         plane.last_produce.next = produce
     plane.last_produce = produce
-    plane.produced += 1
+    counter_add(&plane.produced, 1)
     return SERVED
 
 

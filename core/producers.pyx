@@ -5,10 +5,12 @@ repeat and keeps its first offset; a lower epoch is fenced; a new epoch starts a
 (its state expired) may start anywhere.
 """
 
-from libc.stdint cimport int16_t, int32_t, int64_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 from kafpy._core.batch cimport BatchInfo
+from kafpy._core.segment cimport batches_visit
 
+cdef enum: CONTROL = 0x20
 cdef int16_t OUT_OF_ORDER_SEQUENCE_NUMBER = 45
 cdef int16_t INVALID_PRODUCER_EPOCH = 47
 
@@ -107,3 +109,27 @@ cdef bint producers_note(ProducerTable* table, const BatchInfo* info, int64_t ba
     batch.last_sequence = sequence_after(info.base_sequence, info.last_offset_delta)
     batch.base_offset = base_offset
     return True
+
+
+# ---- replay
+
+cdef struct Replay:
+    ProducerTable* table
+    int64_t from_offset
+    int64_t expiry_ms
+    bint full
+
+
+cdef bint replay_batch(void* state, const BatchInfo* info, int64_t position, const uint8_t* data) noexcept nogil:
+    cdef Replay* replay = <Replay*>state
+    if info.base_offset < replay.from_offset or info.producer_id < 0 or info.base_sequence < 0 or info.attributes & CONTROL:
+        return True
+    # Time is the batch's own, so that old producers expire.
+    replay.full = not producers_note(replay.table, info, info.base_offset, info.max_timestamp, replay.expiry_ms)
+    return not replay.full
+
+
+cdef bint producers_replay(ProducerTable* table, int fd, int64_t size, int64_t from_offset, int64_t expiry_ms) noexcept nogil:
+    """Note the batches of a segment file as their appends did. False: it cannot be read, or there is no memory."""
+    cdef Replay replay = Replay(table, from_offset, expiry_ms, False)
+    return batches_visit(fd, 0, size, False, replay_batch, &replay) >= 0 and not replay.full

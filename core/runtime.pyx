@@ -77,13 +77,12 @@ cdef int thread_start(pthread_t* thread, void* (*main)(void*) noexcept nogil, vo
     return failed
 
 
-cdef void runtime_submit(CRuntime* runtime, Job* job) noexcept nogil:
+cdef bint runtime_submit(CRuntime* runtime, Job* job) noexcept nogil:
     job.next = NULL
     pthread_mutex_lock(&runtime.lock)
-    if runtime.stopping:      # the helpers may be gone: the last descriptors are closed by whoever lets go of them
+    if runtime.stopping:
         pthread_mutex_unlock(&runtime.lock)
-        job.run(job)
-        return
+        return False
     if runtime.head == NULL:
         runtime.head = job
     else:
@@ -91,6 +90,7 @@ cdef void runtime_submit(CRuntime* runtime, Job* job) noexcept nogil:
     runtime.tail = job
     pthread_cond_signal(&runtime.work)
     pthread_mutex_unlock(&runtime.lock)
+    return True
 
 
 cdef void runtime_settle(CRuntime* runtime) noexcept nogil:
@@ -131,6 +131,7 @@ cdef class Runtime:
         self.c = <CRuntime*>calloc(1, sizeof(CRuntime))
         if self.c == NULL:
             raise MemoryError
+        self.c.owner = getpid()
         pthread_mutex_init(&self.c.lock, NULL)
         pthread_cond_init(&self.c.work, NULL)
         pthread_cond_init(&self.c.idle, NULL)
@@ -151,11 +152,14 @@ cdef class Runtime:
         atomic_add64(&self.c.clock.shift_ns, ms * 1000000)
 
     def settle(self):
-        with nogil:
-            runtime_settle(self.c)
+        if self.c.owner == getpid():
+            with nogil:
+                runtime_settle(self.c)
 
     def close(self):
         cdef int i
+        if self.c.owner != getpid():
+            return
         with nogil:
             pthread_mutex_lock(&self.c.lock)
             self.c.stopping = 1

@@ -4,7 +4,7 @@ Nothing here locks: a segment belongs to its log. Reading batches off a file (`b
 by loading after a clean stop, and by look-ups beside the index.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from kafpy._core.atomic cimport atomic_add32
 from kafpy._core.bytes cimport get32, get64
@@ -43,8 +43,8 @@ cdef SegmentFile* file_ref(SegmentFile* file) noexcept nogil:
 
 cdef void file_unref(SegmentFile* file) noexcept nogil:
     """The last one closes it on a helper: closing a deleted file frees its blocks, which can take long."""
-    if file != NULL and atomic_add32(&file.refs, -1) == 0:
-        runtime_submit(file.runtime, &file.job)
+    if file != NULL and atomic_add32(&file.refs, -1) == 0 and not runtime_submit(file.runtime, &file.job):
+        close_file(&file.job)
 
 
 cdef Segment* segment_new(int64_t base_offset) noexcept nogil:
@@ -131,6 +131,7 @@ cdef int64_t batches_visit(int fd, int64_t start, int64_t end, bint whole, Visit
 cdef struct Recovery:
     Segment* segment
     int32_t interval
+    int64_t before           # batches that end below this offset
     bint checked
 
 
@@ -141,15 +142,17 @@ cdef bint recover_batch(void* state, const BatchInfo* info, int64_t position, co
         return False
     if info.base_offset + info.last_offset_delta - segment.base_offset > 0x7FFFFFFF:
         return False
+    if info.base_offset + info.last_offset_delta >= recovery.before:
+        return False
     if recovery.checked and not batch_intact(data, info):
         return False
     segment_note(segment, info, info.base_offset, position, recovery.interval)
     return True
 
 
-cdef int64_t segment_recover(Segment* segment, int64_t file_size, int32_t interval) noexcept nogil:
-    """Read every batch, check it, and build the index anew. Returns the valid size; -1 on a read error."""
-    cdef Recovery recovery = Recovery(segment, interval, True)
+cdef int64_t segment_recover(Segment* segment, int64_t file_size, int32_t interval, int64_t before) noexcept nogil:
+    """Read every batch that ends below `before`, check it, and build the index anew. Returns the valid size; -1 on a read error."""
+    cdef Recovery recovery = Recovery(segment, interval, before, True)
     index_free(segment.index)
     segment.index = index_new()
     segment.end_offset = segment.base_offset
@@ -169,8 +172,10 @@ cdef int64_t segment_load(Segment* segment, const char* directory, int64_t file_
     """Trust the files of a cleanly stopped broker: index as written, headers only behind its last entry. -1: recover instead."""
     cdef char[4200] offset_path
     cdef char[4200] time_path
-    cdef Recovery recovery = Recovery(segment, interval, False)
-    cdef int64_t from_position = 0
+    cdef Recovery recovery = Recovery(segment, interval, INT64_MAX, False)
+    cdef int64_t from_position = 0, end
+    cdef int32_t last = -1
+    cdef uint32_t last_relative = 0
     segment_path(offset_path, 4200, directory, segment.base_offset, b".index")
     segment_path(time_path, 4200, directory, segment.base_offset, b".timeindex")
     segment.index = index_read(offset_path, time_path, file_size)
@@ -182,10 +187,17 @@ cdef int64_t segment_load(Segment* segment, const char* directory, int64_t file_
         segment.max_timestamp_offset = segment.base_offset + segment.index.times[segment.index.time_count - 1].relative
     if segment.index.offset_count:
         # Starting on the last indexed batch, not behind it: its own size is only known from its header.
-        from_position = segment.index.offsets[segment.index.offset_count - 1].position
-        segment.index.offset_count -= 1
-        segment.bytes_since_index = interval + 1
-    return batches_visit(segment.file.fd, from_position, file_size, False, recover_batch, &recovery)
+        last = segment.index.offset_count - 1
+        last_relative = segment.index.offsets[last].last_relative
+        from_position = segment.index.offsets[last].position
+        segment.index.offset_count = last
+        segment.bytes_since_index = <int64_t>interval + 1
+    end = batches_visit(segment.file.fd, from_position, file_size, False, recover_batch, &recovery)
+    if segment.index.time_count and segment.max_timestamp_offset >= segment.end_offset:
+        return -1
+    if end != file_size or (last >= 0 and (segment.index.offset_count <= last or segment.index.offsets[last].last_relative != last_relative)):
+        return -1                # the index is another file's, or the file was not left whole
+    return end
 
 
 cdef void segment_seal(Segment* segment) noexcept nogil:
@@ -206,7 +218,7 @@ cdef int64_t segment_last_timestamp(const char* directory, int64_t base_offset, 
     fd = open(path, O_RDONLY | O_CLOEXEC)
     if fd < 0:
         return -1
-    if fstat(fd, &s) == 0 and s.st_size >= 12 and pread(fd, entry, 12, s.st_size - 12) == 12:
+    if fstat(fd, &s) == 0 and s.st_size >= 12 and s.st_size % 12 == 0 and pread(fd, entry, 12, s.st_size - 12) == 12:
         timestamp = <int64_t>get64(entry)
         offset[0] = base_offset + get32(entry + 8)
     close(fd)

@@ -9,11 +9,11 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy
 from kafpy._core.append cimport log_forget, log_unref
-from kafpy._core.atomic cimport atomic_get32
+from kafpy._core.atomic cimport atomic_get32, counter_add
 from kafpy._core.segment cimport file_unref
 from kafpy._core.state cimport *
 
-cdef enum: PARTS_PER_SESSION = 200000
+cdef enum: PARTS_PER_SESSION = 200000             # and topics, which stay when their partitions are forgotten
 cdef int64_t EVICTABLE_NS = 120 * 1000000000      # FetchSessionCache: idle this long makes room for another
 
 
@@ -61,7 +61,7 @@ cdef FetchSession* session_new(Plane* plane, bint lasting, bint by_id) noexcept 
             if plane.sessions != NULL:
                 plane.sessions.previous = session
             plane.sessions = session
-            plane.session_count += 1
+            counter_add(&plane.session_count, 1)
     return session
 
 
@@ -88,7 +88,7 @@ cdef void session_free(Plane* plane, FetchSession* session) noexcept nogil:
             plane.sessions = session.next
         if session.next != NULL:
             session.next.previous = session.previous
-        plane.session_count -= 1
+        counter_add(&plane.session_count, -1)
     free(session.topic_hash)
     free(session.hash)
     free(session)
@@ -110,19 +110,25 @@ cdef bint is_topic(FetchTopic* topic, bint by_id, const uint8_t* key, int32_t si
     return topic.name_size == size and memcmp(topic.name, key, size) == 0
 
 
-cdef FetchTopic* session_topic(FetchSession* session, const uint8_t* key, int32_t size) noexcept nogil:
-    """The session's entry for a topic, made if need be. NULL: no memory, or no topic's name."""
-    cdef uint64_t bucket
+cdef FetchTopic* find_topic(FetchSession* session, const uint8_t* key, int32_t size) noexcept nogil:
     cdef FetchTopic* topic
-    if size <= 0 or size > 249:
+    if session.topic_hash == NULL or size <= 0:
+        return NULL
+    topic = session.topic_hash[hash_bytes(key, size) % TOPIC_BUCKETS]
+    while topic != NULL and not is_topic(topic, session.by_id, key, size):
+        topic = topic.next_hash
+    return topic
+
+
+cdef FetchTopic* session_topic(FetchSession* session, const uint8_t* key, int32_t size) noexcept nogil:
+    """The session's entry for a topic, made if need be. NULL: no memory, too many, or no topic's name."""
+    cdef uint64_t bucket
+    cdef FetchTopic* topic = find_topic(session, key, size)
+    if topic != NULL:
+        return topic
+    if size <= 0 or size > 249 or session.topic_count >= PARTS_PER_SESSION:
         return NULL
     bucket = hash_bytes(key, size) % TOPIC_BUCKETS
-    if session.topic_hash != NULL:
-        topic = session.topic_hash[bucket]
-        while topic != NULL and not is_topic(topic, session.by_id, key, size):
-            topic = topic.next_hash
-        if topic != NULL:
-            return topic
     topic = <FetchTopic*>calloc(1, sizeof(FetchTopic))
     if topic == NULL:
         return NULL
@@ -139,6 +145,7 @@ cdef FetchTopic* session_topic(FetchSession* session, const uint8_t* key, int32_
     else:
         session.last_topic.next = topic
     session.last_topic = topic
+    session.topic_count += 1
     return topic
 
 
@@ -202,7 +209,7 @@ cdef FetchPart* session_part(FetchSession* session, FetchTopic* topic, int32_t i
 
 
 cdef void session_forget(Plane* plane, FetchSession* session, const uint8_t* key, int32_t size, int32_t index) noexcept nogil:
-    cdef FetchTopic* topic = session_topic(session, key, size)
+    cdef FetchTopic* topic = find_topic(session, key, size)
     cdef FetchPart* part = NULL if topic == NULL else find_part(session, topic, index)
     if part != NULL:
         part_free(session, part)

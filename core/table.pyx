@@ -155,10 +155,16 @@ cdef Topic* remove(Table* table, const char* name, int32_t size) noexcept nogil:
         return NULL
     topic = <Topic*>slot[0]
     atomic_set_ptr(slot, REMOVED)
-    slot = find(<Buckets*>table.by_id, topic.id, 16, True)
-    if slot != NULL:
-        atomic_set_ptr(slot, REMOVED)
+    atomic_set_ptr(slot_of(<Buckets*>table.by_id, topic), REMOVED)
     return topic
+
+
+cdef void** slot_of(Buckets* ids, Topic* topic) noexcept nogil:
+    """Where the topic itself stands by its id, should another have the same."""
+    cdef int64_t at = <int64_t>(hash_bytes(topic.id, 16) & (ids.room - 1))
+    while ids.slots[at] != <void*>topic:
+        at = (at + 1) & (ids.room - 1)
+    return &ids.slots[at]
 
 
 cdef bint table_publish(Table* table, Topic* topic) noexcept nogil:
@@ -171,7 +177,7 @@ cdef bint table_publish(Table* table, Topic* topic) noexcept nogil:
     if slot != NULL and memcmp((<Topic*>slot[0]).id, topic.id, 16) == 0:
         old = <Topic*>slot[0]
         atomic_set_ptr(slot, topic)
-        atomic_set_ptr(find(<Buckets*>table.by_id, topic.id, 16, True), topic)
+        atomic_set_ptr(slot_of(<Buckets*>table.by_id, old), topic)
         good = True
     else:
         if slot != NULL:

@@ -6,7 +6,7 @@ The listening sockets belong to Python, which sets what accepted ones inherit: n
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy, memset
-from kafpy._core.atomic cimport atomic_add32, atomic_get32
+from kafpy._core.atomic cimport atomic_add32, counter_add
 from kafpy._core.connection cimport connection_drop_buffer, connection_may_read, connection_new, slot_free, slot_sent
 from kafpy._core.fetch cimport fetch_cancel
 from kafpy._core.posix cimport *
@@ -86,7 +86,7 @@ cdef int send_file(Connection* connection) noexcept nogil:
         if n <= 0:               # 0: the file is shorter than it was (truncated); the reply cannot be completed
             return -1
         slice.size -= n
-        connection.plane.bytes_out += n
+        counter_add(&connection.plane.bytes_out, n)
     file_unref(slice.file)
     slot.pieces_sent += 1
     return 1
@@ -114,7 +114,7 @@ cdef bint send_ready(Connection* connection) noexcept nogil:
                 n = sendmsg(connection.fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT | (MSG_MORE if file_next else 0))
             if n < 0:
                 return errno == EAGAIN
-            connection.plane.bytes_out += n
+            counter_add(&connection.plane.bytes_out, n)
             note_sent(connection, n)
             if n < total:
                 return True
@@ -201,7 +201,7 @@ cdef void connection_close(Connection* connection) noexcept nogil:
         plane.starved -= 1
     connection_drop_buffer(connection)
     unlink_activity(connection)
-    plane.connections -= 1
+    counter_add(&plane.connections, -1)
     if connection.fd >= 0:
         close(connection.fd)
         atomic_add32(&plane.server.connections, -1)
@@ -303,7 +303,10 @@ cdef void accept_ready(Plane* plane, Listener* listener) noexcept nogil:
         arrival = NULL if chosen == plane else <Arrival*>calloc(1, sizeof(Arrival))
         if connection == NULL or (chosen != plane and arrival == NULL):
             free(connection)
+            free(arrival)
             close(fd)
+            atomic_add32(&plane.server.connections, -1)
+            address_count(plane.server, &peer, -1)
             continue
         connection.peer = peer
         connection.listener = listener.number
@@ -321,7 +324,7 @@ cdef void accept_ready(Plane* plane, Listener* listener) noexcept nogil:
 cdef void adopt(Plane* plane, Connection* connection) noexcept nogil:
     cdef epoll_event event
     connection.active_ns = plane.real_ns
-    plane.connections += 1
+    counter_add(&plane.connections, 1)
     link_newest(connection)
     event.events = connection.interest = EPOLLIN
     event.data.ptr = connection

@@ -8,7 +8,7 @@ each connection's replies. Bytes that no frame used up go to the connection's ow
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
-from kafpy._core.atomic cimport atomic_get32, atomic_get64, atomic_set32
+from kafpy._core.atomic cimport atomic_add64, atomic_get32, atomic_get64, atomic_set32, counter_add
 from kafpy._core.bytes cimport get16, get32, put32
 from kafpy._core.connection cimport *
 from kafpy._core.fetch cimport fetch_expired, fetch_found, fetch_news, fetch_serve
@@ -19,6 +19,7 @@ from kafpy._core.produce cimport (
 )
 from kafpy._core.reader cimport ELEMENT_BUDGET, Reader, take, take16, take_tags
 from kafpy._core.runtime cimport *
+from kafpy._core.sessions cimport session_free
 from kafpy._core.state cimport *
 from kafpy._core.table cimport table_enter, table_leave
 from kafpy._core.timers cimport timer_due
@@ -59,6 +60,8 @@ cdef void forward(Plane* plane, Connection* connection, Slot* slot, const uint8_
     item.size = size
     memcpy(item.frame, frame, size)
     slot.outside = True
+    slot_hold(slot, size)
+    atomic_add64(&plane.server.queued_bytes, size)
     pthread_mutex_lock(&inbox.lock)
     was_empty = inbox.head == NULL
     if was_empty:
@@ -104,7 +107,7 @@ cdef void serve_frame(Plane* plane, Connection* connection, uint8_t* frame, int3
     cdef int16_t api_key = <int16_t>get16(frame), version = <int16_t>get16(frame + 2)
     cdef Slot* slot = slot_new(connection, api_key, version, <int32_t>get32(frame + 4))
     cdef Served served = FALLS_THROUGH
-    plane.requests += 1
+    counter_add(&plane.requests, 1)
     if slot == NULL:
         connection.hang_up = True
         return
@@ -176,7 +179,7 @@ cdef void connection_read(Plane* plane, Connection* connection) noexcept nogil:
             connection.hang_up = True
             connection_touch(connection)
         return
-    plane.bytes_in += n
+    counter_add(&plane.bytes_in, n)
     connection_used(connection)
     take_in(plane, connection, start, connection.have + n)
 
@@ -269,6 +272,7 @@ cdef void take_answer(Plane* plane, Answer* answer) noexcept nogil:
     cdef Connection* connection = slot.connection
     cdef uint8_t* frame
     slot.outside = False
+    atomic_add64(&plane.server.queued_bytes, -answer.request_size)
     if connection == NULL:
         slot_free(plane, slot)
     else:
@@ -395,15 +399,14 @@ cdef void bury(Plane* plane) noexcept nogil:
 cdef void handle(Plane* plane, epoll_event* event) noexcept nogil:
     cdef Source* source = <Source*>event.data.ptr
     cdef Connection* connection
-    if source[0] == SOURCE_MAILBOX:
-        read_mail(plane)
-    elif source[0] == SOURCE_LISTENER:
+    if source[0] == SOURCE_LISTENER:
         accept_ready(plane, <Listener*>source)
-    else:
+    elif source[0] == SOURCE_CONNECTION:
         connection = <Connection*>source
         if connection.closed:
             return
         if event.events & EPOLLOUT:
+            connection_used(connection)
             connection_touch(connection)
         if event.events & (EPOLLERR | EPOLLHUP) and not event.events & EPOLLIN:
             connection.hang_up = True
@@ -420,6 +423,10 @@ cdef void* plane_main(void* arg) noexcept nogil:
         n = epoll_wait(plane.epoll_fd, events, EVENTS, wait_ms(plane))
         table_enter(&plane.server.table, &plane.reading)
         plane_look_at_clock(plane)
+        # Mail first, wherever it stands in the list: an append that was acknowledged before a fetch was sent is seen by it.
+        for i in range(n):
+            if (<Source*>events[i].data.ptr)[0] == SOURCE_MAILBOX:
+                read_mail(plane)
         for i in range(n):
             if plane.arena_used > ARENA - READ_MOST - OWN_BUFFER:
                 turn_commit(plane)
@@ -429,7 +436,20 @@ cdef void* plane_main(void* arg) noexcept nogil:
         turn_commit(plane)
         bury(plane)
         table_leave(&plane.reading)
+    return NULL
+
+
+cdef void close_all(Plane* plane) noexcept nogil:
     while plane.oldest != NULL:
         connection_close(plane.oldest)
     bury(plane)
-    return NULL
+    while plane.sessions != NULL:
+        session_free(plane, plane.sessions)
+
+
+cdef void plane_end(Plane* plane) noexcept nogil:
+    """When no plane's thread and no helper is left: let go of connections, sessions and whatever lies in the mailbox."""
+    close_all(plane)
+    read_mail(plane)             # nothing is waited for any more: letters are freed; arrivals are connections again
+    close_all(plane)
+    turn_reset(plane)

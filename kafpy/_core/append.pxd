@@ -13,8 +13,11 @@ cdef void log_append(CLog* log, Append* first, int64_t now_ms, Mailbox* own, Let
 cdef bint log_wait(CLog* log, Waiter* waiter, Mailbox* mailbox, WaiterKind kind, int64_t offset) noexcept nogil
 cdef void log_forget(Waiter* waiter) noexcept nogil
 cdef void log_quiesce(CLog* log) noexcept nogil
+cdef void log_release(CLog* log) noexcept nogil
 cdef void log_announce(CLog* log) noexcept nogil
+cdef void go_offline(CLog* log) noexcept nogil
+cdef void seal_active(CLog* log) noexcept nogil
 cdef bint add_segment(CLog* log, Segment* segment) noexcept nogil
 cdef void drop_segment(CLog* log, Segment* segment) noexcept nogil
-cdef bint flush_once(CLog* log) noexcept nogil
+cdef bint flush_once(CLog* log) noexcept nogil      # with `disk` held
 cdef bint sync_directory(const char* directory) noexcept nogil

@@ -10,4 +10,6 @@ cdef extern from "atomic.h" nogil:
     int64_t atomic_add64(int64_t* p, int64_t v) noexcept
     void* atomic_get_ptr(void** p) noexcept
     void atomic_set_ptr(void** p, void* v) noexcept
+    int64_t counter_get(int64_t* p) noexcept
+    void counter_add(int64_t* p, int64_t v) noexcept
     void atomic_fence() noexcept

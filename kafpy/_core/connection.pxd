@@ -10,6 +10,7 @@ cdef void slot_free(Plane* plane, Slot* slot) noexcept nogil
 cdef uint8_t* slot_room(Slot* slot, int32_t size) noexcept nogil
 cdef bint slot_file(Slot* slot, Slice* slice) noexcept nogil
 cdef void slot_finish(Slot* slot) noexcept nogil
+cdef void slot_hold(Slot* slot, int64_t bytes) noexcept nogil
 cdef void slot_ready(Slot* slot) noexcept nogil
 cdef void slot_hang_up(Slot* slot) noexcept nogil
 cdef Slot* slot_sent(Connection* connection) noexcept nogil

@@ -11,4 +11,3 @@ cdef class Log:
     cdef seal_recovered(self, Segment* segment, path)
     cdef finish_open(self)
     cdef int64_t read_field(self, int64_t* field)
-    cdef cut_at(self, int64_t offset, int64_t cut)

@@ -1,5 +1,6 @@
 # A Log is shared by counted references: the table, waiters, turn groups, helper jobs, Python handles. `lock` guards every
-# field below it. No thread holds two logs' locks.
+# field below it. No thread holds two logs' locks. `disk` is held by whoever works on the log's files for long (helpers'
+# jobs, flush, truncate, close), one at a time; it is taken before `lock`, and never by a plane.
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 from kafpy._core.batch cimport BatchInfo, BatchPolicy
 from kafpy._core.posix cimport pthread_mutex_t
@@ -84,6 +85,7 @@ cdef struct CLog:
     int32_t refs                   # atomic
     CRuntime* runtime
     char* directory
+    pthread_mutex_t disk
     pthread_mutex_t lock
     LogSettings settings
     int32_t leader_epoch

@@ -6,6 +6,7 @@ from kafpy._core.turn cimport Answer
 cdef struct Held:                # a request that is with Python
     Slot* slot                   # NULL: this place is free
     Plane* plane
+    int32_t size                 # of the request
     uint32_t generation
     int32_t next_free
 
@@ -16,6 +17,6 @@ cdef class Planes:
     cdef int32_t held_room
     cdef int32_t held_free
     cdef bint running
-    cdef int64_t hold(self, Plane* plane, Slot* slot) except -1
+    cdef int64_t hold(self, Plane* plane, Slot* slot, int32_t size) except -1
     cdef post(self, int64_t token, Answer* answer)
-    cdef Slot* let_go(self, int64_t token, Plane** plane) except NULL
+    cdef Slot* let_go(self, int64_t token, Plane** plane, int32_t* size) except NULL

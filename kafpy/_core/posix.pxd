@@ -57,6 +57,7 @@ cdef extern from "<unistd.h>" nogil:
     int ftruncate(int fd, int64_t size) noexcept
     int unlink(const char* path) noexcept
     int usleep(unsigned int us) noexcept
+    int getpid() noexcept
 
 cdef extern from "<stdio.h>" nogil:
     int rename(const char* a, const char* b) noexcept
@@ -157,5 +158,5 @@ cdef extern from "<netinet/tcp.h>" nogil:
     enum: TCP_CONGESTION
 
 cdef extern from "residency.h" nogil:
-    # 1 when every page of the range is in the page cache, 0 when not, -1 when this kernel cannot tell (before 6.5)
+    # 1 when every page of the range is in the page cache, 0 when not, -1 when kernel and file system cannot tell
     int file_resident(int fd, int64_t offset, int64_t size) noexcept

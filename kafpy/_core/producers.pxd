@@ -27,4 +27,5 @@ cdef void producers_clear(ProducerTable* table) noexcept nogil
 # 0: append it. 45, 47: refuse it. DUPLICATE: already there, at duplicate_offset.
 cdef enum: DUPLICATE = 46
 cdef int16_t producers_check(ProducerTable* table, const BatchInfo* info, int64_t* duplicate_offset) noexcept nogil
+cdef bint producers_replay(ProducerTable* table, int fd, int64_t size, int64_t from_offset, int64_t expiry_ms) noexcept nogil
 cdef bint producers_note(ProducerTable* table, const BatchInfo* info, int64_t base_offset, int64_t now_ms, int64_t expiry_ms) noexcept nogil

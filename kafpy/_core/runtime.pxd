@@ -48,10 +48,11 @@ cdef struct CRuntime:
     int busy
     int stopping
     int helpers
+    int owner                 # process that has the threads: a fork's child has none and leaves everything alone
     pthread_t threads[MAX_HELPERS]
     int64_t index_bytes       # atomic: sealed segments' indexes held in memory
 
-cdef void runtime_submit(CRuntime* runtime, Job* job) noexcept nogil
+cdef bint runtime_submit(CRuntime* runtime, Job* job) noexcept nogil    # False: it is closed, nobody will run the job
 cdef void runtime_settle(CRuntime* runtime) noexcept nogil
 cdef int thread_start(pthread_t* thread, void* (*main)(void*) noexcept nogil, void* arg, const char* name) noexcept nogil
 

@@ -24,6 +24,7 @@ cdef struct Segment:
     int64_t bytes_since_index
     int64_t allocated          # space taken from the file system up to here
     int64_t paced              # write-back was started up to here
+    int64_t written_from       # from here on this process wrote it, so it is likely to be in the page cache
     int64_t used               # look-up counter of its log, to drop the least used index
     bint sealed
     bint flushed               # sealed and on the disk
@@ -37,7 +38,7 @@ cdef void segment_note(Segment* segment, const BatchInfo* info, int64_t base_off
 
 ctypedef bint (*Visitor)(void* state, const BatchInfo* info, int64_t position, const uint8_t* data) noexcept nogil
 cdef int64_t batches_visit(int fd, int64_t start, int64_t end, bint whole, Visitor visit, void* state) noexcept nogil
-cdef int64_t segment_recover(Segment* segment, int64_t file_size, int32_t interval) noexcept nogil
+cdef int64_t segment_recover(Segment* segment, int64_t file_size, int32_t interval, int64_t before) noexcept nogil
 cdef int64_t segment_load(Segment* segment, const char* directory, int64_t file_size, int32_t interval) noexcept nogil
 cdef int segment_write_index(Segment* segment, const char* directory, bint sync) noexcept nogil
 cdef void segment_seal(Segment* segment) noexcept nogil

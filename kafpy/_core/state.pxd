@@ -3,7 +3,7 @@
 #   Slot        handed to Python by its token (plane.pyx) while `outside`; nobody but the plane reads or writes it meanwhile
 #   Waiter      see partition.pxd
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from kafpy._core.partition cimport Append, CLog, Position, Slice, Waiter
+from kafpy._core.partition cimport Append, CLog, Located, Position, Slice, Waiter
 from kafpy._core.posix cimport pthread_mutex_t, pthread_t
 from kafpy._core.runtime cimport CRuntime, Job, Letter, Mailbox
 from kafpy._core.table cimport Table
@@ -11,7 +11,7 @@ from kafpy._core.table cimport Table
 cdef enum: INLINE_REPLY = 232
 cdef enum: MAX_PLANES = 64
 cdef enum: SLOTS_PER_CONNECTION = 256            # requests of one client under way; beyond, it is not read
-cdef enum: UNSENT_PER_CONNECTION = 4 << 20       # reply bytes in memory; beyond, it is not read
+cdef enum: UNSENT_PER_CONNECTION = 4 << 20       # bytes of replies, and of requests that wait; beyond, it is not read
 
 cdef struct Address:
     uint16_t port
@@ -36,6 +36,7 @@ cdef struct Slot:            # one request and its reply; replies leave in the o
     bint silent              # acks=0: nothing is sent
     bint hang_up             # close instead of replying
     bint outside             # with Python
+    int32_t held             # bytes that the request holds elsewhere until it is answered; part of its connection's `unsent`
     void* fetch              # Fetch* that waits to fill it
     void* commit             # Commit* that waits to release it
     uint8_t* data
@@ -162,6 +163,7 @@ cdef struct FetchPart:
     Position position
     Slice slice
     bint searched            # `slice` came from a helper and fits `offset`
+    Located located          # what that helper found
     bint sent                # went out with the last reply; until the client names a new offset there is more to send
 
 cdef struct FetchSession:
@@ -171,6 +173,7 @@ cdef struct FetchSession:
     FetchTopic* topics
     FetchTopic* last_topic
     FetchTopic** topic_hash  # NULL in a session of one request
+    int32_t topic_count
     FetchPart* first
     FetchPart* last
     FetchPart** hash
@@ -246,7 +249,7 @@ cdef struct Server:
     Limits limits
     int32_t planes
     int32_t connections          # atomic
-    int64_t queued_bytes         # atomic: unfinished requests held in memory
+    int64_t queued_bytes         # atomic: requests held in memory, unfinished or with Python
     int32_t stopping             # atomic
     Plane* plane[MAX_PLANES]
     int32_t next_plane           # of the accepting plane
@@ -281,7 +284,7 @@ cdef struct Plane:
     Connection* oldest           # by activity
     Connection* newest
     Connection* graves           # closed, freed at the end of the turn
-    int32_t connections
+    int64_t connections          # counter
     int32_t unfinished           # connections with part of a frame
     int32_t starved
     int64_t sweep_ns             # when connections were last looked over, real
@@ -294,9 +297,9 @@ cdef struct Plane:
     int32_t timer_count
     int32_t timer_room
     FetchSession* sessions
-    int32_t session_count
+    int64_t session_count        # counter
     int32_t next_session
-    int64_t requests
+    int64_t requests             # counters to the end: this plane adds, anyone looks
     int64_t bytes_in
     int64_t bytes_out
     int64_t produced

@@ -15,8 +15,10 @@ cdef struct Answer:      # from Python
     int32_t size
     int16_t* decided
     int32_t decisions
+    int32_t request_size # of the frame that it answers
 
 cdef int64_t feed(Plane* plane, Connection* connection, uint8_t* data, int64_t size) noexcept nogil
 cdef void turn_commit(Plane* plane) noexcept nogil
 cdef void plane_look_at_clock(Plane* plane) noexcept nogil
 cdef void* plane_main(void* arg) noexcept nogil
+cdef void plane_end(Plane* plane) noexcept nogil

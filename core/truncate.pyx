@@ -1,0 +1,132 @@
+"""Cutting a log's end off.
+
+Only what a reader sees changes under the log's lock; files are read and cut without it. Meanwhile appends are refused as by a
+broker that does not lead the partition: a leader's log is never cut.
+"""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+from kafpy._core.append cimport drop_segment, go_offline, log_announce, sync_directory
+from kafpy._core.locate cimport open_segment, segment_holding
+from kafpy._core.partition cimport *
+from kafpy._core.posix cimport *
+from kafpy._core.producers cimport ProducerTable, producers_free, producers_replay
+from kafpy._core.segment cimport (
+    Segment, SegmentFile, file_open, file_ref, file_unref, segment_free, segment_new, segment_path, segment_recover
+)
+
+
+cdef bint log_truncate(CLog* log, int64_t offset) noexcept nogil:
+    """Drop the batch that holds `offset` and all behind it. False: the log is closed, or offline now."""
+    cdef bint leader, good = True
+    pthread_mutex_lock(&log.disk)
+    log_lock(&log.lock)
+    leader = log.leader
+    offset = max(offset, log.log_start_offset)
+    if log.closed or log.offline or offset >= log.log_end_offset:
+        good = not log.closed and not log.offline
+        log_unlock(&log.lock)
+    else:
+        log.leader = False
+        log_unlock(&log.lock)
+        good = cut_at(log, offset)
+        log_lock(&log.lock)
+        log.leader = leader
+        if not good:
+            go_offline(log)
+        log_unlock(&log.lock)
+    pthread_mutex_unlock(&log.disk)
+    return good
+
+
+cdef bint cut_at(CLog* log, int64_t offset) noexcept nogil:
+    """With `disk` held and appends refused, the list of segments is this thread's alone to change."""
+    cdef Segment* segment
+    cdef Segment* fresh
+    cdef ProducerTable producers
+    cdef LogSettings settings
+    cdef int64_t* later
+    cdef int32_t at = 0, count = log.segment_count
+    cdef bint good
+    if not open_segment(log, offset):
+        return False
+    log_lock(&log.lock)
+    settings = log.settings
+    segment = segment_holding(log, offset)
+    fresh = segment_new(segment.base_offset)
+    if fresh != NULL:
+        fresh.file = file_ref(segment.file)
+    log_unlock(&log.lock)
+    while log.segments[at] != segment:
+        at += 1
+    memset(&producers, 0, sizeof(producers))
+    later = <int64_t*>malloc(count * sizeof(int64_t))
+    good = (fresh != NULL and later != NULL and segment_recover(fresh, segment.size, settings.index_interval_bytes, offset) >= 0
+            and replay(log, at, fresh.size, settings.producer_expiry_ms, &producers))
+    if not good:
+        segment_free(fresh)
+        producers_free(&producers)
+        free(later)
+        return False
+    fresh.written_from = fresh.allocated = fresh.size
+    publish(log, at, fresh, &producers, later)
+    good = cut_files(log, fresh, later, count - at - 1)
+    free(later)
+    return good
+
+
+cdef bint replay(CLog* log, int32_t last, int64_t size, int64_t expiry_ms, ProducerTable* producers) noexcept nogil:
+    """What segments up to `last`, of which `size` bytes stay, say of producers."""
+    cdef Segment* segment
+    cdef SegmentFile* file
+    cdef char[4200] path
+    cdef int32_t i
+    cdef bint good = True
+    for i in range(last + 1):
+        segment = log.segments[i]
+        segment_path(path, 4200, log.directory, segment.base_offset, b".log")
+        log_lock(&log.lock)
+        file = NULL if segment.file == NULL else file_ref(segment.file)
+        log_unlock(&log.lock)
+        if file == NULL:
+            file = file_open(log.runtime, path, O_RDONLY)
+        good = good and file != NULL and producers_replay(
+            producers, file.fd, size if i == last else segment.size, 0, expiry_ms)
+        file_unref(file)
+    return good
+
+
+cdef void publish(CLog* log, int32_t at, Segment* fresh, ProducerTable* producers, int64_t* later) noexcept nogil:
+    cdef int32_t i
+    log_lock(&log.lock)
+    for i in range(at, log.segment_count):
+        if i > at:
+            later[i - at - 1] = log.segments[i].base_offset
+        drop_segment(log, log.segments[i])
+    log.segments[at] = fresh
+    log.segment_count = at + 1
+    log.recent_count = 0
+    log.log_end_offset = fresh.end_offset
+    log.high_watermark = min(log.high_watermark, fresh.end_offset)
+    log.last_stable_offset = min(log.last_stable_offset, fresh.end_offset)
+    log.recovery_point = min(log.recovery_point, fresh.end_offset)
+    producers_free(&log.producers)
+    log.producers = producers[0]
+    log_announce(log)
+    log_unlock(&log.lock)
+
+
+cdef bint cut_files(CLog* log, Segment* active, const int64_t* later, int32_t count) noexcept nogil:
+    """Later files go first, the last one before the others: whatever a crash leaves is a log without a gap."""
+    cdef char[4200] path
+    cdef int32_t i
+    for i in range(count - 1, -1, -1):
+        segment_path(path, 4200, log.directory, later[i], b".log")
+        if unlink(path) and errno != ENOENT:
+            return False
+        segment_path(path, 4200, log.directory, later[i], b".index")
+        unlink(path)
+        segment_path(path, 4200, log.directory, later[i], b".timeindex")
+        unlink(path)
+    return ftruncate(active.file.fd, active.size) == 0 and sync_directory(log.directory)
