@@ -234,10 +234,12 @@ cdef int16_t check_epoch(FetchPart* part) noexcept nogil:
 cdef void look(Plane* plane, Fetch* fetch, FetchPart* part, int64_t limit, bint min_one) noexcept nogil:
     """Find what the partition has to send, or why it cannot."""
     cdef Located located = locate_part(plane, fetch, part, limit, min_one)
+    cdef bint unknown_id
     part.error = 0
     part.sent = False
     if located == LOG_CLOSED:
-        part.error = UNKNOWN_TOPIC_ID if part.session.by_id else UNKNOWN_TOPIC_OR_PARTITION
+        unknown_id = part.session.by_id and table_by_id(&plane.server.table, part.topic.id) == NULL
+        part.error = UNKNOWN_TOPIC_ID if unknown_id else UNKNOWN_TOPIC_OR_PARTITION
     elif located == LOG_OFFLINE:
         part.error = KAFKA_STORAGE_ERROR
     elif fetch.replica:
@@ -521,6 +523,7 @@ cdef bint write_part(Slot* slot, FetchPart* part) noexcept nogil:
     cdef bint flexible = slot.api_version >= 12
     cdef uint8_t* p = slot_room(slot, 64)
     cdef int16_t version = slot.api_version
+    cdef bint unknown
     if p == NULL:
         return False
     if part.error:
@@ -533,7 +536,9 @@ cdef bint write_part(Slot* slot, FetchPart* part) noexcept nogil:
     if version >= 5:
         put64(p, <uint64_t>part.position.log_start_offset)
         p += 8
-    p += put_count(p, flexible, 0 if (<Fetch*>slot.fetch).committed_only else -1)    # aborted transactions: none, or null
+    # aborted transactions: null to those who did not ask, but none where Kafka answers without a look at the partition
+    unknown = part.error == UNKNOWN_TOPIC_OR_PARTITION or part.error == UNKNOWN_TOPIC_ID
+    p += put_count(p, flexible, 0 if unknown or (<Fetch*>slot.fetch).committed_only else -1)
     if version >= 11:
         put32(p, 0xFFFFFFFF)                       # preferred read replica: none
         p += 4
