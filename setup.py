@@ -1,6 +1,7 @@
 """Maps core/*.pyx to the extensions kafpy._core.*; everything else about the build stands in pyproject.toml.
 
-KAFPY_SANITIZE=address|thread builds with that sanitizer; KAFPY_DEFINES="A B" passes -DA -DB (ci/ uses it to prove that tsan looks).
+KAFPY_SANITIZE=address|thread builds with that sanitizer; KAFPY_DEFINES="A B" passes -DA -DB (ci/tsan uses it to prove
+that it looks).
 """
 
 import os

@@ -8,6 +8,8 @@ the active segment are written when it is sealed or the log is closed; until the
 import os
 import re
 
+cimport cython
+
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport strdup
@@ -34,6 +36,7 @@ cdef bint replay_producer(void* state, const BatchInfo* info, int64_t position, 
     return True
 
 
+@cython.no_gc            # its runtime must be there when it is freed
 cdef class Log:
     def __cinit__(self, Runtime runtime not None, str directory not None, *, int64_t recovery_point=0, bint clean=False,
                   int32_t leader_epoch=0, producers=None, int64_t producers_offset=0, **settings):

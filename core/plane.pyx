@@ -7,6 +7,8 @@ for one answer, and stale ones are refused.
 import os
 import socket
 
+cimport cython
+
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy
@@ -102,6 +104,7 @@ cdef void plane_free(Plane* plane) noexcept:
     free(plane)
 
 
+@cython.no_gc            # its runtime must be there when it is freed
 cdef class Planes:
     def __cinit__(self, Runtime runtime not None, *, int planes=1, int max_request_bytes=104857600,
                   int max_connections=0x7FFFFFFF, int max_connections_per_ip=0x7FFFFFFF, int64_t idle_ms=600000,
@@ -180,7 +183,8 @@ cdef class Planes:
         cdef int i
         if self.c == NULL or self.running:      # a fork's child has no threads to stop: it leaves everything alone
             return
-        self.runtime.settle()                   # searches post to the mailboxes freed below
+        with nogil:
+            runtime_settle(self.runtime.c)      # searches post to the mailboxes freed below
         item = self.c.inbox.head
         while item != NULL:
             self.c.inbox.head = item.next

@@ -93,6 +93,14 @@ cdef void runtime_submit(CRuntime* runtime, Job* job) noexcept nogil:
     pthread_mutex_unlock(&runtime.lock)
 
 
+cdef void runtime_settle(CRuntime* runtime) noexcept nogil:
+    """Wait until the helpers have nothing left to do."""
+    pthread_mutex_lock(&runtime.lock)
+    while runtime.busy or runtime.head != NULL:
+        pthread_cond_wait(&runtime.idle, &runtime.lock)
+    pthread_mutex_unlock(&runtime.lock)
+
+
 cdef void* helper_main(void* arg) noexcept nogil:
     cdef CRuntime* runtime = <CRuntime*>arg
     cdef Job* job
@@ -144,10 +152,7 @@ cdef class Runtime:
 
     def settle(self):
         with nogil:
-            pthread_mutex_lock(&self.c.lock)
-            while self.c.busy or self.c.head != NULL:
-                pthread_cond_wait(&self.c.idle, &self.c.lock)
-            pthread_mutex_unlock(&self.c.lock)
+            runtime_settle(self.c)
 
     def close(self):
         cdef int i

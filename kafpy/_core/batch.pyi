@@ -116,7 +116,7 @@ def max_timestamp(records: Buffer, count: int, base_timestamp: int) -> int:
     """The newest time in a batch's (decompressed) records, -1 when none has one. CorruptBatch when they are not sound."""
 
 def first_at(records: Buffer, count: int, base_timestamp: int, timestamp: int) -> tuple[int, int] | None:
-    """Offset delta and timestamp of the first of a batch's (decompressed) records that is not older than `timestamp`."""
+    """Offset delta and timestamp of the first decompressed record that is not older than `timestamp`."""
 
 def stamp(data: Buffer, base_offset: int, leader_epoch: int) -> None:
     """Writes both into a batch in place; neither is covered by the CRC."""

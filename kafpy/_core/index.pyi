@@ -1,7 +1,12 @@
-"""Sparse offset and time index of a segment, with Kafka's .index and .timeindex bytes. The broker's logs use it natively; this face is for tools and tests."""
+"""Sparse offset and time index of a segment, with Kafka's .index and .timeindex bytes.
 
+Logs use it natively; this face is for tools and tests.
+"""
+
+from typing_extensions import disjoint_base
+
+@disjoint_base
 class Index:
-    def __init__(self) -> None: ...
     def add(self, base_relative: int, last_relative: int, position: int) -> bool:
         """One entry: a batch's first and last offset minus the segment's base offset, and where it starts."""
 
@@ -22,4 +27,4 @@ class Index:
 
     @staticmethod
     def read(offset_path: str, time_path: str, log_size: int) -> Index | None:
-        """None when a file is missing, torn, not ascending, or points beyond a log of `log_size` bytes: rebuild it then."""
+        """None, for a rebuild, when a file is missing, torn, not ascending, or points beyond the log's size."""

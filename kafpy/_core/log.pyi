@@ -1,22 +1,26 @@
 """One partition's log. Methods release the GIL while they wait for its mutex or a disk."""
 
 from collections.abc import Iterable
+from typing import Self
+
+from typing_extensions import disjoint_base
 
 from kafpy._core.runtime import Runtime
 
+@disjoint_base
 class Log:
     """Opens, recovers if need be, and holds the files of one partition folder.
 
-    With clean=False every segment above `recovery_point` is read and checked; what follows the first bad batch is cut off
-    and later segments are removed. `producers` are those of a snapshot taken at `producers_offset`; the log replays the
-    rest. Settings as for configure(). OSError when a file cannot be read, cut or flushed.
+    With clean=False every segment above `recovery_point` is read and checked; what follows the first bad batch is cut
+    off and later segments are removed. `producers` are those of a snapshot taken at `producers_offset`; the log replays
+    the rest. Settings as for configure(). OSError when a file cannot be read, cut or flushed.
     """
 
     directory: str
     runtime: Runtime
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         runtime: Runtime,
         directory: str,
         *,
@@ -26,7 +30,7 @@ class Log:
         producers: Iterable[tuple[int, int, int, int, int, int]] | None = None,
         producers_offset: int = 0,
         **settings: int,
-    ) -> None: ...
+    ) -> Self: ...
     def configure(
         self,
         *,
@@ -46,7 +50,8 @@ class Log:
     ) -> None:
         """Change settings; what is not given stays. Batches already checked are not looked at again.
 
-        open_batches: compressed Produce falls through to Python, which opens it. target_codec: so does any batch in another codec; -1 keeps the producer's.
+        open_batches: compressed Produce falls through to Python, which opens it. target_codec: so does any batch in
+        another codec; -1 keeps the producer's.
         """
 
     @property
@@ -75,7 +80,7 @@ class Log:
         """Append one batch with every check a client's would get: (error code, base offset, append time or -1)."""
 
     def read(self, offset: int, max_bytes: int) -> bytes:
-        """From the batch that holds `offset`: at least that one whole, else at most `max_bytes`. IndexError outside the log."""
+        """From the batch that holds `offset`, whole; at most `max_bytes` otherwise. IndexError outside the log."""
 
     def batch_for_time(self, timestamp: int) -> bytes | None:
         """The first batch whose largest timestamp is not below `timestamp`, whole."""
@@ -84,7 +89,7 @@ class Log:
         """The largest timestamp of the log; -1 when it is empty."""
 
     def producers(self) -> list[tuple[int, int, int, int, int, int]]:
-        """Idempotent producers: (id, epoch, first sequence, offset delta, base offset of their last batch, its time)."""
+        """Idempotent producers: id, epoch, then of their last batch first sequence, offset delta, base offset, time."""
 
     def restore_producers(self, known: Iterable[tuple[int, int, int, int, int, int]], from_offset: int) -> None: ...
     def truncate(self, offset: int) -> None:
@@ -95,7 +100,7 @@ class Log:
 
     def flush(self) -> None: ...
     def close(self, flush: bool = True) -> None:
-        """Stop serving, write the index files, sync. Whoever waits on the log is told. flush=False: it is to be deleted."""
+        """Stop serving, write the index files, sync. Whoever waits on it is told. flush=False: it is to be deleted."""
 
     def open_segments(self, clean: bool) -> None: ...
     def open_segment(self, base: int, next_base: int | None, clean: bool) -> bool: ...

@@ -1,11 +1,17 @@
-"""The data plane: native threads that own every client connection and serve Produce and Fetch; the rest they hand to Python.
+"""The data plane: native threads that own every client connection and serve Produce and Fetch.
 
-Produce 3-13 and Fetch 4-18 never reach the inbox, except a Produce with a batch that its log wants opened.
+The rest they hand to Python: Produce 3-13 and Fetch 4-18 never reach the inbox, except a Produce with a batch that its
+log wants opened.
 """
+
+from typing import Self
+
+from typing_extensions import disjoint_base
 
 from kafpy._core.log import Log
 from kafpy._core.runtime import Runtime
 
+@disjoint_base
 class Request:
     """One request for Python. Answer it exactly once, by its token."""
 
@@ -26,11 +32,12 @@ class Request:
     @property
     def peer_host(self) -> str: ...
 
+@disjoint_base
 class Planes:
     runtime: Runtime
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         runtime: Runtime,
         *,
         planes: int = 1,
@@ -41,7 +48,7 @@ class Planes:
         fetch_max_bytes: int = 57671680,
         fetch_sessions: int = 1000,
         queued_max_bytes: int = 268435456,
-    ) -> None: ...
+    ) -> Self: ...
     def listen(self, fd: int, listener: int = 0) -> None:
         """Accept from a bound, listening, non-blocking socket, which stays the caller's. Before start()."""
 
@@ -64,7 +71,7 @@ class Planes:
         """Close that request's connection."""
 
     def resubmit(self, token: int, frame: bytes, errors: bytes) -> None:
-        """Give a Produce back with its batches opened: `errors` has a native int16 per partition in order, 0 to append it."""
+        """Give a Produce back, its batches opened: a native int16 per partition in order, 0 to append it."""
 
     def publish(self, topic: str, topic_id: bytes, logs: list[Log | None]) -> None:
         """Say where a topic's partitions are, in place of what was said before."""

@@ -52,6 +52,7 @@ cdef struct CRuntime:
     int64_t index_bytes       # atomic: sealed segments' indexes held in memory
 
 cdef void runtime_submit(CRuntime* runtime, Job* job) noexcept nogil
+cdef void runtime_settle(CRuntime* runtime) noexcept nogil
 cdef int thread_start(pthread_t* thread, void* (*main)(void*) noexcept nogil, void* arg, const char* name) noexcept nogil
 
 cdef class Runtime:

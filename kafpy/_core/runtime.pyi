@@ -1,9 +1,14 @@
 """The broker's clock and its helper threads. One Runtime per broker; logs and planes are made on it."""
 
+from typing import Self
+
+from typing_extensions import disjoint_base
+
+@disjoint_base
 class Runtime:
     """Helper threads run from construction to close(); they do what may block on a disk, never take the GIL."""
 
-    def __init__(self, helpers: int = 2) -> None: ...
+    def __new__(cls, helpers: int = 2) -> Self: ...
     def wall_ms(self) -> int:
         """Milliseconds since 1970, moved on by advance()."""
 

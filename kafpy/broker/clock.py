@@ -1,6 +1,7 @@
 """Trio's clock over the broker's own: every timer of the broker reads one clock, which tests may advance.
 
-Real time goes on underneath; advance() only adds to it, and then wakes the planes and the loop so that deadlines are looked at again.
+Real time goes on underneath; advance() only adds to it, and then wakes the planes and the loop, which look at their
+deadlines again.
 """
 
 import trio

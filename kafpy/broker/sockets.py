@@ -29,7 +29,7 @@ class Bound:
         return f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
 
     def tune(self, send_buffer: int, receive_buffer: int) -> None:
-        """What accepted sockets inherit. -1: the kernel sizes the buffers, which it does better than any fixed number."""
+        """What accepted sockets inherit. -1: the kernel sizes the buffers, better than any fixed number."""
         congestion = _congestion_control()
         for each in self.sockets:
             each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -2,14 +2,15 @@ import threading
 import time
 
 import trio
-from kafpy._core.runtime import Runtime
 
+from kafpy._core.plane import Planes
+from kafpy._core.runtime import Runtime
 from kafpy.broker.clock import BrokerClock
 
 
 def test_eight_days_pass_at_once() -> None:
     runtime = Runtime()
-    clock = BrokerClock(runtime)
+    clock = BrokerClock(runtime, Planes(runtime))
     sleeping = threading.Event()
 
     async def sleep() -> None:
@@ -33,6 +34,6 @@ def test_eight_days_pass_at_once() -> None:
 def test_real_time_goes_on() -> None:
     runtime = Runtime()
     start = time.monotonic()
-    trio.run(trio.sleep, 0.05, clock=BrokerClock(runtime))
+    trio.run(trio.sleep, 0.05, clock=BrokerClock(runtime, Planes(runtime)))
     runtime.close()
     assert 0.04 < time.monotonic() - start < 2

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kafpy.handlers.registry import SERVED
 
 from kafpy._core import batch
 from kafpy.client.connection import ClientError
+from kafpy.handlers.registry import SERVED
 from kafpy.protocol import api
 from kafpy.storage.compression import CODECS, compress
 from kafpy.storage.directories import DirectoryError

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kafpy._core import batch
 from kafpy.broker import topic_config
 from kafpy.broker.settings import Settings
 from kafpy.handlers.registry import SERVED, Call
@@ -26,11 +27,15 @@ class MemoryLog:
     high_watermark: int = 0
     last_stable_offset: int = 0
 
-    def offset_for_time(self, timestamp: int) -> tuple[int, int] | None:
-        return next((record for record in self.records if record[1] >= timestamp), None)
+    def batch_for_time(self, timestamp: int) -> bytes | None:
+        """Every record is a batch of its own."""
+        for offset, time in self.records:
+            if time >= timestamp:
+                return batch.encode([b""], timestamps=time, base_offset=offset)
+        return None
 
-    def max_timestamp(self) -> tuple[int, int]:
-        return max(self.records, key=lambda record: record[1], default=(-1, -1))
+    def max_timestamp(self) -> int:
+        return max((time for _, time in self.records), default=-1)
 
 
 class MemoryPartitions:

@@ -1,8 +1,8 @@
 from pathlib import Path
 
 import pytest
-from kafpy._core.crc32c import crc32c
 
+from kafpy._core.crc32c import crc32c
 from kafpy.storage.producer_snapshot import NOTHING, ProducerEntry, Snapshot, newest, write
 
 ENTRIES = [ProducerEntry(7, 1, 5, 3, 100, 1234), ProducerEntry(2**40, 0, 2**31 - 2, 4, 0, -1)]
