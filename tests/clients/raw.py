@@ -2,6 +2,8 @@
 
 import socket
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from select import select
 from typing import Any
 
 from kafpy._core import batch
@@ -39,6 +41,10 @@ class RawClient:
     def call(self, asked: api.Api, version: int, request: Struct) -> Any:
         self.send((asked, version, request))
         return self.receive()
+
+    def quiet(self, seconds: float) -> bool:
+        """Whether nothing came for so long."""
+        return not select([self._socket], [], [], seconds)[0]
 
     def closed(self) -> bool:
         """Whether the broker hung up; waits for it to do so or to say something."""
@@ -185,5 +191,5 @@ def column(values: batch.BytesColumn) -> list[bytes | None]:
     bounds, data = values.offsets, memoryview(values.data)
     return [
         None if values.validity is not None and not values.validity[i >> 3] >> (i & 7) & 1 else bytes(data[start:end])
-        for i, (start, end) in enumerate(zip(bounds[:-1], bounds[1:], strict=True))
+        for i, (start, end) in enumerate(pairwise(bounds))
     ]

@@ -14,7 +14,7 @@ MESSAGES = [
     Message(b"no key", None, timestamp=NOW + 7),
     Message(None, b"tombstone", timestamp=NOW + 3),
     Message(b"", b"", timestamp=NOW + 1),
-    Message(b"with headers", b"h", (("a", b"1"), ("a", b"again"), ("null", None), ("empty", b""), ("ü", b"\xff"))),
+    Message(b"with headers", b"h", (("a", b"1"), ("a", b"again"), ("empty", b""), ("ü", b"\xff"))),
     *(Message(b"filler %d" % number * 20, b"%d" % number, timestamp=NOW + number) for number in range(200)),
 ]
 
@@ -32,9 +32,9 @@ def test_every_codec(driver: Driver, raw: RawClient, topic: str, codec: str) -> 
     assert raw.fetch(topic).records[22] & 7 == CODECS.index(codec), "the client did compress"
 
 
-def test_neither_key_nor_value(broker: BrokerProcess, topic: str) -> None:
-    """Only librdkafka sends such records."""
-    sent = [Message(None, None), Message(None, None, (("h", b"v"),))]
+def test_nulls(broker: BrokerProcess, topic: str) -> None:
+    """Such records only librdkafka sends."""
+    sent = [Message(None, None), Message(None, None, (("null", None),))]
     librdkafka = Confluent(broker.bootstrap)
     librdkafka.produce(topic, sent)
     for kind in DRIVERS.values():
