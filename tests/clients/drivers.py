@@ -43,8 +43,10 @@ class Refused(Exception):
 class Driver(Protocol):
     def __init__(self, bootstrap: str) -> None: ...
 
-    def produce(self, topic: str, messages: Sequence[Message], *, codec: str = "none", acks: str = "all") -> list[int]:
-        """The offset of each."""
+    def produce(
+        self, topic: str, messages: Sequence[Message], *, codec: str = "none", acks: str = "all", **more: Any
+    ) -> list[int]:
+        """The offset of each. `more`: settings in the client's own words."""
 
     def consume(self, topic: str, count: int, *, partition: int = 0, offset: int = 0) -> list[Read]:
         """So many from there on."""
