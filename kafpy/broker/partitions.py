@@ -183,6 +183,10 @@ class Partitions:
         for directory in self._directories:
             directory.write_checkpoints(points[directory.path], {})
 
+    def release_idle_space(self) -> None:
+        for hosted in list(self._each()):
+            hosted.log.release_space()
+
     def close(self) -> None:
         """A clean stop: every log flushed and closed, then the checkpoints, then the markers. Blocks."""
         threads = self._settings.num_recovery_threads_per_data_dir * len(self._directories)

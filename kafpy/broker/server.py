@@ -89,6 +89,7 @@ class Broker:
             )
             state.advertise({bound.port: bound.listener.name for bound in self._bound})
             nursery.start_soon(housekeeping.write_checkpoints, self.partitions, self.settings)
+            nursery.start_soon(housekeeping.release_idle_space, self.partitions)
             nursery.start_soon(housekeeping.remove_after, 0, self._left_behind)
             nursery.start_soon(Inbox(self.planes, state).serve)
 
