@@ -113,7 +113,7 @@ cdef int16_t join_session(Plane* plane, Fetch* fetch, int32_t id, int32_t epoch)
 cdef void end_waiting(Plane* plane, FetchSession* session) noexcept nogil:
     """A client that comes again before it was answered has lost its connection; the older request is over."""
     if session.fetch != NULL:
-        session.fetch.expired = True
+        session.fetch.superseded = True
         try_fetch(plane, session.fetch)
 
 
@@ -182,6 +182,7 @@ cdef bint take_part(FetchSession* session, FetchTopic* topic, Reader* r, int16_t
     part.offset = offset
     part.leader_epoch = leader_epoch
     part.max_bytes = max(take32(r), 0)
+    part.tried = part.unreadable = False
     part_refresh(part)
     if version >= 12:
         take_tags(r)
@@ -240,7 +241,7 @@ cdef void look(Plane* plane, Fetch* fetch, FetchPart* part, int64_t limit, bint 
     if located == LOG_CLOSED:
         unknown_id = part.session.by_id and table_by_id(&plane.server.table, part.topic.id) == NULL
         part.error = UNKNOWN_TOPIC_ID if unknown_id else UNKNOWN_TOPIC_OR_PARTITION
-    elif located == LOG_OFFLINE:
+    elif located == LOG_OFFLINE or (located == WOULD_BLOCK and part.unreadable):
         part.error = KAFKA_STORAGE_ERROR
     elif fetch.replica:
         part.error = UNKNOWN_LEADER_EPOCH if part.leader_epoch >= 0 else NOT_LEADER_OR_FOLLOWER
@@ -259,20 +260,25 @@ cdef bint try_fetch(Plane* plane, Fetch* fetch) noexcept nogil:
     cdef FetchSession* session = fetch.session
     cdef FetchPart* part
     cdef int64_t budget
-    cdef bint failed, again = True
+    cdef bint failed, searching, again = True
     while again:
         again = False
-        failed = False
+        failed = searching = False
         fetch.bytes = 0
         budget = fetch.max_bytes
         part = session.fresh_first
         while part != NULL:
             look(plane, fetch, part, max(min(<int64_t>part.max_bytes, budget), 0), fetch.bytes == 0)
             failed = failed or part.error != 0
+            searching = searching or (part.search != NULL and not part.tried)
             fetch.bytes += part.slice.size
             budget -= part.slice.size
             part = part.next_fresh
-        if failed or fetch.expired or fetch.bytes >= fetch.min_bytes or session.parts == 0:
+        if failed or fetch.superseded or session.parts == 0:
+            complete(plane, fetch)
+            return True
+        # Data on the disk is data: no empty reply while a helper is about to bring some.
+        if (fetch.expired or fetch.bytes >= fetch.min_bytes) and (fetch.bytes or not searching):
             complete(plane, fetch)
             return True
         again = not settle(plane, session)
@@ -375,6 +381,8 @@ cdef void fetch_found(Plane* plane, Search* search) noexcept nogil:
     cdef FetchPart* part = search.part
     if part != NULL:
         part.search = NULL
+        part.tried = True
+        part.unreadable = part.offset == search.offset and search.located == LOG_OFFLINE
         if part.offset == search.offset and search.located == LOCATED and part.log == search.log:
             part_release(part)
             part.slice = search.slice

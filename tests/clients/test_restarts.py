@@ -74,6 +74,9 @@ def test_many_restarts(own_broker: BrokerProcess, connect: Connect) -> None:
     assert connect(own_broker).values("t") == [b"%d" % number for number in range(6)]
 
 
+IN_FLIGHT = 100
+
+
 class Stream:
     """A librdkafka producer that goes on until told to stop."""
 
@@ -88,6 +91,7 @@ class Stream:
             "linger.ms": 1,
             "batch.num.messages": 10,
             "reconnect.backoff.max.ms": 100,
+            "log_level": 0,
             "retry.backoff.ms": 20,
         }
         self._producer = confluent_kafka.Producer(settings)
@@ -98,8 +102,10 @@ class Stream:
         number = 0
         while not self._stop.is_set():
             self._producer.produce("t", b"%d" % number, partition=0, on_delivery=self._delivered)
-            self._producer.poll(0.0005)
             number += 1
+            self._producer.poll(0)
+            while len(self._producer) > IN_FLIGHT:
+                self._producer.poll(0.01)
         assert self._producer.flush(30) == 0
 
     def _delivered(self, error: Any, message: Any) -> None:
