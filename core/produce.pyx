@@ -308,7 +308,7 @@ cdef uint8_t* write_part(uint8_t* p, Walk* walk, Append* result) noexcept nogil:
     put64(p + 14, <uint64_t>(result.append_time if good else -1))
     p += 22
     if walk.version >= 5:
-        put64(p, <uint64_t>(result.log_start_offset if good else -1))
+        put64(p, <uint64_t>result.log_start_offset)
         p += 8
     if walk.version >= 8:
         p += put_count(p, walk.flexible, 0)          # record errors

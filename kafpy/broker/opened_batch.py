@@ -22,8 +22,8 @@ class Refused(Exception):
 
 
 def open_batch(data: bytes, opening: Opening, version: int) -> bytes | None:
-    """The batch in the topic's codec and with its newest time in the header (Sarama leaves -1 there), None when both are
-    so already. Refused when its records are not sound."""
+    """The batch in the topic's codec and with its newest time in the header (Sarama leaves -1 there), None when it is
+    both already. Refused when its records are not sound."""
     try:
         header = batch.header(data)
     except batch.CorruptBatch:

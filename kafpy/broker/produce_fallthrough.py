@@ -1,5 +1,5 @@
-"""A Produce whose topics ask to see inside compressed batches, or to keep them in another codec, or whose batches do not
-say how new they are.
+"""A Produce whose topics ask to see inside compressed batches, or to keep them in another codec, or whose batches do
+not say how new they are.
 
 The plane hands such a request over and serves nothing else of that connection meanwhile. A helper thread opens each
 batch under a cap, checks its records, recompresses it where compression.type says so; then the plane appends it as

@@ -187,6 +187,12 @@ def opened(records: bytes) -> batch.Columns:
     return batch.decode_columns(records, lambda codec, data: compression.decompress(codec, bytes(data), 64 << 20))
 
 
+def codecs_of(records: bytes) -> set[int]:
+    """Of its batches. A client may leave one that is too small to gain from it uncompressed."""
+    bounds = batch.split(records)
+    return {batch.header(records[start:end]).codec for start, end in pairwise(bounds)}
+
+
 def column(values: batch.BytesColumn) -> list[bytes | None]:
     bounds, data = values.offsets, memoryview(values.data)
     return [

@@ -62,8 +62,9 @@ def test_retries_within_one_write(raw: RawClient, producer: Producer, topic: str
 def test_a_gap_refuses_what_follows_it(raw: RawClient, producer: Producer, topic: str) -> None:
     batches = [producer.batch(sequence) for sequence in (0, 2, 3, 1)]
     raw.send(*((api.PRODUCE, 9, produce_request(topic, {0: records})) for records in batches))
-    errors = [raw.receive().responses[0].partition_responses[0].error_code for _ in batches]
-    assert errors == [0, OUT_OF_ORDER, OUT_OF_ORDER, 0]
+    answers = [raw.receive().responses[0].partition_responses[0] for _ in batches]
+    assert [answer.error_code for answer in answers] == [0, OUT_OF_ORDER, OUT_OF_ORDER, 0]
+    assert {answer.log_start_offset for answer in answers} == {0}, "as Kafka tells it with these errors, too"
 
 
 def test_epochs(raw: RawClient, producer: Producer, topic: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.broker_process import BrokerProcess
 from tests.clients.drivers import CODECS
-from tests.clients.raw import RawClient, batch_of
+from tests.clients.raw import RawClient, batch_of, codecs_of
 
 pytestmark = pytest.mark.skipif(shutil.which("kcat") is None, reason="kcat is not installed (apt install kcat)")
 
@@ -42,7 +42,7 @@ def test_every_codec(kcat: Kcat, raw: RawClient, topic: str, codec: str) -> None
     lines = [f"k{number}:line {number} {'x' * 50}" for number in range(300)]
     kcat.run("-P", "-t", topic, "-K", ":", "-z", codec, text="\n".join(lines))
     assert kcat.read(topic, "%k:%s", "-o", "beginning") == lines
-    assert raw.fetch(topic).records[22] & 7 == CODECS.index(codec), "the client did compress"
+    assert CODECS.index(codec) in codecs_of(raw.fetch(topic).records), "the client did compress"
 
 
 @pytest.mark.parametrize("acks", ["0", "1", "all"])
