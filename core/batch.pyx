@@ -126,8 +126,7 @@ cdef int16_t check_fields(const BatchInfo* info) noexcept nogil:
     if info.producer_id >= 0:
         if info.base_sequence < 0 or info.producer_epoch < 0:
             return INVALID_RECORD
-    elif info.base_sequence >= 0:
-        return INVALID_RECORD
+    # Without a producer id, epoch and sequence mean nothing: KafkaJS leaves zeros there.
     if codec > ZSTD:
         return UNSUPPORTED_COMPRESSION_TYPE
     if codec and info.count > <int64_t>(info.size - HEADER_SIZE) * MOST_RECORDS_PER_COMPRESSED_BYTE:
@@ -135,7 +134,8 @@ cdef int16_t check_fields(const BatchInfo* info) noexcept nogil:
     return 0
 
 
-# LogValidator.validateTimestamp, on what the header says. Opens the window for the records' own times.
+# LogValidator.validateTimestamp: opens the window for the records' own times, and holds the header of a batch whose
+# records are not seen against it. The header's maximum is no witness where they are: Sarama always writes -1.
 cdef int16_t check_times(const BatchInfo* info, const BatchPolicy* policy,
                          int64_t* earliest, int64_t* latest) noexcept nogil:
     earliest[0] = INT64_MIN
@@ -148,9 +148,9 @@ cdef int16_t check_times(const BatchInfo* info, const BatchPolicy* policy,
         earliest[0] = INT64_MIN
     if __builtin_add_overflow(policy.now_ms, policy.after_max_ms, latest):
         latest[0] = INT64_MAX
-    if info.max_timestamp < info.base_timestamp or info.max_timestamp > latest[0]:
-        return INVALID_TIMESTAMP
-    if info.base_timestamp < earliest[0] and info.base_timestamp != -1:
+    if not info.attributes & CODEC_MASK:
+        return 0
+    if info.max_timestamp > latest[0] or (info.base_timestamp < earliest[0] and info.base_timestamp != -1):
         return INVALID_TIMESTAMP
     return 0
 
@@ -299,6 +299,17 @@ def check_records(records, int32_t count, *, int64_t base_timestamp=0, int64_t e
         error = batch_walk(pin.data, pin.view.len, count, keys_required, base_timestamp, earliest, latest,
                            &max_timestamp)
     return error
+
+
+def max_timestamp(records, int32_t count, int64_t base_timestamp):
+    cdef _Pin pin = _Pin(records)
+    cdef int64_t found = 0
+    cdef int16_t error
+    with nogil:
+        error = batch_walk(pin.data, pin.view.len, count, False, base_timestamp, INT64_MIN, INT64_MAX, &found)
+    if error:
+        raise CorruptBatch("a record lies about its length or time")
+    return found
 
 
 def first_at(records, int32_t count, int64_t base_timestamp, int64_t timestamp):

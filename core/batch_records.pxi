@@ -137,7 +137,7 @@ cdef int16_t batch_walk(const uint8_t* records, int64_t size, int32_t count, bin
     cdef const uint8_t* end = records + size
     cdef Record record
     cdef int32_t index
-    cdef int64_t timestamp, unused, largest = INT64_MIN, least_key = 0 if keys_required else -1
+    cdef int64_t timestamp, unused, largest = -1, least_key = 0 if keys_required else -1
     for index in range(count):
         p = read_record(p, end, &record)
         if unlikely(p == NULL or record.offset_delta != index or record.key.size < least_key):

@@ -115,7 +115,7 @@ cdef int16_t join_session(Plane* plane, Fetch* fetch, int32_t id, int32_t epoch)
 cdef void end_waiting(Plane* plane, FetchSession* session) noexcept nogil:
     """A client that comes again before it was answered has lost its connection; the older request is over."""
     if session.fetch != NULL:
-        session.fetch.expired = True
+        session.fetch.superseded = True
         try_fetch(plane, session.fetch)
 
 
@@ -184,6 +184,7 @@ cdef bint take_part(FetchSession* session, FetchTopic* topic, Reader* r, int16_t
     part.offset = offset
     part.leader_epoch = leader_epoch
     part.max_bytes = max(take32(r), 0)
+    part.tried = False
     part_refresh(part)
     if version >= 12:
         take_tags(r)
@@ -236,10 +237,12 @@ cdef int16_t check_epoch(FetchPart* part) noexcept nogil:
 cdef void look(Plane* plane, Fetch* fetch, FetchPart* part, int64_t limit, bint min_one) noexcept nogil:
     """Find what the partition has to send, or why it cannot."""
     cdef Located located = locate_part(plane, fetch, part, limit, min_one)
+    cdef bint unknown_id
     part.error = 0
     part.sent = False
     if located == LOG_CLOSED:
-        part.error = UNKNOWN_TOPIC_ID if part.session.by_id else UNKNOWN_TOPIC_OR_PARTITION
+        unknown_id = part.session.by_id and table_by_id(&plane.server.table, part.topic.id) == NULL
+        part.error = UNKNOWN_TOPIC_ID if unknown_id else UNKNOWN_TOPIC_OR_PARTITION
     elif located == LOG_OFFLINE:
         part.error = KAFKA_STORAGE_ERROR
     elif fetch.replica:
@@ -259,20 +262,25 @@ cdef bint try_fetch(Plane* plane, Fetch* fetch) noexcept nogil:
     cdef FetchSession* session = fetch.session
     cdef FetchPart* part
     cdef int64_t budget
-    cdef bint failed, again = True
+    cdef bint failed, searching, again = True
     while again:
         again = False
-        failed = False
+        failed = searching = False
         fetch.bytes = 0
         budget = fetch.max_bytes
         part = session.fresh_first
         while part != NULL:
             look(plane, fetch, part, max(min(<int64_t>part.max_bytes, budget), 0), fetch.bytes == 0)
             failed = failed or part.error != 0
+            searching = searching or (part.search != NULL and not part.tried)
             fetch.bytes += part.slice.size
             budget -= part.slice.size
             part = part.next_fresh
-        if failed or fetch.expired or fetch.bytes >= fetch.min_bytes or session.parts == 0:
+        if failed or fetch.superseded or session.parts == 0:
+            complete(plane, fetch)
+            return True
+        # Data on the disk is data: no empty reply while a helper is about to bring some.
+        if (fetch.expired or fetch.bytes >= fetch.min_bytes) and (fetch.bytes or not searching):
             complete(plane, fetch)
             return True
         again = not settle(plane, session)
@@ -379,6 +387,7 @@ cdef void fetch_found(Plane* plane, Search* search) noexcept nogil:
     cdef FetchPart* part = search.part
     if part != NULL:
         part.search = NULL
+        part.tried = True
         # Other outcomes are found again without a wait; an unreadable segment would only be searched again.
         if part.offset == search.offset and part.log == search.log \
                 and (search.slice.file != NULL or search.located == LOG_OFFLINE):
@@ -530,6 +539,7 @@ cdef bint write_part(Slot* slot, FetchPart* part) noexcept nogil:
     cdef bint flexible = slot.api_version >= 12
     cdef uint8_t* p = slot_room(slot, 64)
     cdef int16_t version = slot.api_version
+    cdef bint unknown
     if p == NULL:
         return False
     if part.error:
@@ -542,7 +552,9 @@ cdef bint write_part(Slot* slot, FetchPart* part) noexcept nogil:
     if version >= 5:
         put64(p, <uint64_t>part.position.log_start_offset)
         p += 8
-    p += put_count(p, flexible, 0 if (<Fetch*>slot.fetch).committed_only else -1)    # aborted transactions: none, or null
+    # aborted transactions: null to those who did not ask, but none where Kafka answers without a look at the partition
+    unknown = part.error == UNKNOWN_TOPIC_OR_PARTITION or part.error == UNKNOWN_TOPIC_ID
+    p += put_count(p, flexible, 0 if unknown or (<Fetch*>slot.fetch).committed_only else -1)
     if version >= 11:
         put32(p, 0xFFFFFFFF)                       # preferred read replica: none
         p += 4

@@ -35,6 +35,7 @@ cdef int16_t INVALID_RECORD = 87
 cdef int16_t UNKNOWN_TOPIC_ID = 100
 cdef enum: TRANSACTIONAL = 0x10
 cdef enum: ZSTD = 4
+cdef enum: CODECS = 7
 
 
 cdef struct Walk:                 # over the topics and partitions of a request; shared by counting, serving and replying
@@ -121,7 +122,7 @@ cdef int16_t check_part(Plane* plane, Produce* produce, Walk* walk, ProducePart*
     cdef int16_t error
     if walk.size <= 0:
         return INVALID_RECORD
-    if walk.size >= 61 and (attributes & 7) == ZSTD and walk.version < 7:
+    if walk.size >= 61 and (attributes & CODECS) == ZSTD and walk.version < 7:
         return UNSUPPORTED_COMPRESSION_TYPE
     policy.now_ms = plane.now_ms
     native[0] = log_policy(part.log, &policy, attributes)
@@ -129,6 +130,8 @@ cdef int16_t check_part(Plane* plane, Produce* produce, Walk* walk, ProducePart*
     if error:
         native[0] = True          # refused as it is: nothing to open
         return error
+    if attributes & CODECS and part.append.info.max_timestamp < part.append.info.base_timestamp and not policy.log_append_time:
+        native[0] = False         # only the records can tell the maximum
     if part.append.info.attributes & TRANSACTIONAL:
         return INVALID_TXN_STATE if transactional else TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     if native[0]:
@@ -305,7 +308,7 @@ cdef uint8_t* write_part(uint8_t* p, Walk* walk, Append* result) noexcept nogil:
     put64(p + 14, <uint64_t>(result.append_time if good else -1))
     p += 22
     if walk.version >= 5:
-        put64(p, <uint64_t>(result.log_start_offset if good else -1))
+        put64(p, <uint64_t>result.log_start_offset)
         p += 8
     if walk.version >= 8:
         p += put_count(p, walk.flexible, 0)          # record errors

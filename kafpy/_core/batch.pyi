@@ -112,6 +112,9 @@ def check_records(
     Timestamps other than -1 must lie in [earliest, latest].
     """
 
+def max_timestamp(records: Buffer, count: int, base_timestamp: int) -> int:
+    """The newest time in a batch's (decompressed) records, -1 when none has one. CorruptBatch when they are unsound."""
+
 def first_at(records: Buffer, count: int, base_timestamp: int, timestamp: int) -> tuple[int, int] | None:
     """Offset delta and timestamp of the first decompressed record that is not older than `timestamp`."""
 

@@ -155,6 +155,7 @@ cdef struct FetchPart:
     CLog* log                # counted; NULL: not known here
     Waiter* waiter           # NULL: not registered
     void* search             # Search* on a helper
+    bint tried               # a helper has searched for this request
     bint fresh
     bint told                # high watermark and start below were sent
     int64_t told_high_watermark
@@ -196,6 +197,7 @@ cdef struct Fetch:
     bint full                # every partition is shown
     bint replica             # replica id >= 0
     bint expired
+    bint superseded          # its client has asked again
     int64_t bytes
 
 cdef struct Search:          # a helper finds and warms a slice

@@ -1,4 +1,5 @@
-"""Looks inside one compressed record batch: its records checked under a cap, its codec changed where a topic says so.
+"""Looks inside one compressed record batch: its records checked under a cap, its codec changed where a topic says so,
+its newest time written into the header where it is missing.
 
 Runs on a helper thread. A batch that the plane's own checks refuse anyway (header, length, CRC) is left to them.
 """
@@ -21,10 +22,14 @@ class Refused(Exception):
 
 
 def open_batch(data: bytes, opening: Opening, version: int) -> bytes | None:
-    """The batch in the topic's codec when that is another one, else None. Refused when its records are not sound."""
+    """The batch in the topic's codec and with its newest time in the header (Sarama leaves -1 there), None when it is
+    both already. Refused when its records are not sound."""
     try:
         header = batch.header(data)
     except batch.CorruptBatch:
+        return None
+    untimed = header.max_timestamp < header.base_timestamp
+    if not opening.needed and not untimed:
         return None
     target = header.codec if opening.codec is None else compression.CODECS[opening.codec]
     if header.codec == target == compression.NONE or header.codec > compression.ZSTD:
@@ -41,8 +46,11 @@ def open_batch(data: bytes, opening: Opening, version: int) -> bytes | None:
     )
     if error:
         raise Refused(error)
+    if untimed:
+        newest = batch.max_timestamp(records, header.record_count, header.base_timestamp)
+        header = header._replace(max_timestamp=newest)
     if target == header.codec:
-        return None
+        return batch.rebuild(header, target, data[HEADER_BYTES:]) if untimed else None
     return batch.rebuild(header, target, compression.compress(target, records, opening.level))
 
 

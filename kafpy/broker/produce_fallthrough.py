@@ -1,4 +1,5 @@
-"""A Produce whose topics ask to see inside compressed batches, or to keep them in another codec.
+"""A Produce whose topics ask to see inside compressed batches, or to keep them in another codec, or whose batches do
+not say how new they are.
 
 The plane hands such a request over and serves nothing else of that connection meanwhile. A helper thread opens each
 batch under a cap, checks its records, recompresses it where compression.type says so; then the plane appends it as
@@ -55,7 +56,7 @@ def _open_all(entries: list[tuple[Any, Opening | None]], version: int) -> tuple[
     errors = array("h", bytes(2 * len(entries)))
     changed = False
     for position, (partition, opening) in enumerate(entries):
-        if opening is None or not opening.needed or not partition.records:
+        if opening is None or not partition.records:
             continue
         try:
             replaced = open_batch(bytes(partition.records), opening, version)

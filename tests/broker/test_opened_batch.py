@@ -87,3 +87,16 @@ def test_what_the_plane_refuses_anyway_is_left_to_it() -> None:
     for data in (b"", b"short", bytes(100), bytes(torn), encode(GZIP, [b"a"]) + b"x"):
         assert open_batch(data, VALIDATE, 9) is None
     assert open_batch(packed(ZSTD, b"garbage", 1), VALIDATE, 6) is None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_missing_maximum_is_filled_in(name: str) -> None:
+    codec = CODECS[name]
+    kept = Opening(None, 0, False, False)
+    sound = batch.encode(
+        [b"a", b"b", b"c"], timestamps=[1000, 3000, 2000], codec=codec, compress=lambda d: compress(codec, d)
+    )
+    assert open_batch(sound, kept, 9) is None
+    untimed = batch.rebuild(batch.header(sound)._replace(max_timestamp=-1), codec, sound[61:])
+    assert open_batch(untimed, kept, 9) == sound
+    assert refusal(packed(codec, b"garbage", 1)) == 87
