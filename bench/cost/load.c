@@ -2,7 +2,9 @@
  *
  *   produce  --batch FILE --in-flight N --connections C --partitions P --acks A
  *                                                              the same record batch again and again
- *   fetch    --max-bytes B --connections C --partitions P      from offset 0 to the end, and again; one thread each
+ *   fetch    --max-bytes B --connections C --partitions P --rate R
+ *                                                              from offset 0 to the end, and again; a thread each; as
+ *                                                              fast as it goes, or R a second
  *   e2e      --batch FILE --rate R --max-bytes B --acks A      from the time a batch was due to be sent to its arrival
  *                                                              at a long-polling consumer, so a late send counts
  *   all      --seconds S --pids PID,PID    produce also stops after --bytes N
@@ -38,7 +40,7 @@ static struct {
     int pids[MOST_PIDS], pid_count;
     struct batch batch;
 } options = {
-    .in_flight = 1, .connections = 1, .partitions = 1, .acks = 1, .max_bytes = 1 << 20, .seconds = 2, .rate = 1000,
+    .in_flight = 1, .connections = 1, .partitions = 1, .acks = 1, .max_bytes = 1 << 20, .seconds = 2,
     .bytes = INT64_MAX,
 };
 
@@ -48,6 +50,16 @@ static double broker_cpu(void)
     for (int i = 0; i < options.pid_count; i++)
         sum += process_cpu(options.pids[i]);
     return sum;
+}
+
+static void wait_until(double time)
+{
+    double left;
+    while ((left = time - now()) > 0)
+        if (left > 60e-6) {             /* a sleeper wakes some 50 us late: the rest is spun */
+            double sleep = left - 50e-6;
+            nanosleep(&(struct timespec){(time_t)sleep, (long)((sleep - (time_t)sleep) * 1e9)}, NULL);
+        }
 }
 
 /* ---- produce: all connections in one thread */
@@ -166,13 +178,15 @@ static void *fetcher_run(void *argument)
     int fd = dial(options.host, options.port), size;
     uint8_t *reply = allocate(options.max_bytes + FETCH_SLACK);
     int64_t offset = 0;
-    double end = now() + options.seconds, asked;
+    double start = now(), end = start + options.seconds, asked;
     while ((asked = now()) < end && !fetcher->tally.errors) {
         int64_t from = offset;
         int error = fetch_once(fd, fetcher->partition, FETCH_WAIT_MS, reply, &size, &offset);
         tally_add(&fetcher->tally, error, now() - asked, size);
         if (offset == from)
             offset = 0;
+        if (options.rate)
+            wait_until(start + fetcher->tally.requests / options.rate);
     }
     return NULL;
 }
@@ -230,15 +244,6 @@ static void *arrivals(void *unused)
         }
     }
     return unused;
-}
-
-static void wait_until(double time)
-{
-    double left;
-    while ((left = time - now()) > 0)
-        if (left > 60e-6)               /* a sleeper wakes some 50 us late: the rest is spun */
-            nanosleep(&(struct timespec){(time_t)(left - 50e-6), (long)((left - 50e-6 - (time_t)(left - 50e-6)) * 1e9)},
-                      NULL);
 }
 
 /* One batch with acks=1, so that the consumer knows where to start. */
@@ -342,6 +347,8 @@ static int read_options(int count, char **arguments)
     options.host = arguments[optind + 1];
     options.port = atoi(arguments[optind + 2]);
     options.topic = arguments[optind + 3];
+    if (!strcmp(options.kind, "e2e") && !options.rate)
+        return 0;
     return !strcmp(options.kind, "fetch") || options.batch.data;
 }
 
