@@ -1,26 +1,50 @@
 """The APIs that kafpy speaks, by name and by key."""
 
+from kafpy.protocol.messages.alter_configs import ALTER_CONFIGS
+from kafpy.protocol.messages.alter_replica_log_dirs import ALTER_REPLICA_LOG_DIRS
 from kafpy.protocol.messages.api_versions import API_VERSIONS
+from kafpy.protocol.messages.create_partitions import CREATE_PARTITIONS
 from kafpy.protocol.messages.create_topics import CREATE_TOPICS
+from kafpy.protocol.messages.delete_records import DELETE_RECORDS
 from kafpy.protocol.messages.delete_topics import DELETE_TOPICS
+from kafpy.protocol.messages.describe_cluster import DESCRIBE_CLUSTER
+from kafpy.protocol.messages.describe_configs import DESCRIBE_CONFIGS
+from kafpy.protocol.messages.describe_log_dirs import DESCRIBE_LOG_DIRS
+from kafpy.protocol.messages.describe_producers import DESCRIBE_PRODUCERS
+from kafpy.protocol.messages.describe_topic_partitions import DESCRIBE_TOPIC_PARTITIONS
 from kafpy.protocol.messages.fetch import FETCH
 from kafpy.protocol.messages.find_coordinator import FIND_COORDINATOR
+from kafpy.protocol.messages.incremental_alter_configs import INCREMENTAL_ALTER_CONFIGS
 from kafpy.protocol.messages.init_producer_id import INIT_PRODUCER_ID
+from kafpy.protocol.messages.list_config_resources import LIST_CONFIG_RESOURCES
 from kafpy.protocol.messages.list_offsets import LIST_OFFSETS
 from kafpy.protocol.messages.metadata import METADATA
+from kafpy.protocol.messages.offset_for_leader_epoch import OFFSET_FOR_LEADER_EPOCH
 from kafpy.protocol.messages.produce import PRODUCE
 from kafpy.protocol.table import Api
 
 __all__ = [
     "ALL",
+    "ALTER_CONFIGS",
+    "ALTER_REPLICA_LOG_DIRS",
     "API_VERSIONS",
+    "CREATE_PARTITIONS",
     "CREATE_TOPICS",
+    "DELETE_RECORDS",
     "DELETE_TOPICS",
+    "DESCRIBE_CLUSTER",
+    "DESCRIBE_CONFIGS",
+    "DESCRIBE_LOG_DIRS",
+    "DESCRIBE_PRODUCERS",
+    "DESCRIBE_TOPIC_PARTITIONS",
     "FETCH",
     "FIND_COORDINATOR",
+    "INCREMENTAL_ALTER_CONFIGS",
     "INIT_PRODUCER_ID",
+    "LIST_CONFIG_RESOURCES",
     "LIST_OFFSETS",
     "METADATA",
+    "OFFSET_FOR_LEADER_EPOCH",
     "PRODUCE",
     "Api",
     "by_key",
