@@ -321,13 +321,14 @@ cdef Located log_locate(CLog* log, int64_t offset, int64_t max_bytes, bint commi
 
 cdef struct TimeSearch:
     int64_t timestamp
+    int64_t start            # batches below the log's start do not count
     int64_t position
     int64_t size
 
 
 cdef bint batch_reaches(void* state, const BatchInfo* info, int64_t position, const uint8_t* data) noexcept nogil:
     cdef TimeSearch* search = <TimeSearch*>state
-    if info.max_timestamp < search.timestamp:
+    if info.max_timestamp < search.timestamp or info.base_offset + info.last_offset_delta < search.start:
         return True
     search.position = position
     search.size = info.size
@@ -339,10 +340,10 @@ cdef int log_find_time(CLog* log, int64_t timestamp, Slice* found) noexcept nogi
     cdef TimeSearch search
     cdef Segment* segment
     cdef SegmentFile* file
-    cdef int64_t next_base, scan_from, end
+    cdef int64_t start, next_base, scan_from, end
     cdef int32_t i, k
     log_lock(&log.lock)
-    next_base = log.log_start_offset
+    start = next_base = log.log_start_offset
     while True:
         segment = NULL
         for k in range(log.segment_count):
@@ -369,7 +370,7 @@ cdef int log_find_time(CLog* log, int64_t timestamp, Slice* found) noexcept nogi
         end = segment.size
         file = file_ref(segment.file)
         log_unlock(&log.lock)
-        search = TimeSearch(timestamp, -1, 0)
+        search = TimeSearch(timestamp, start, -1, 0)
         end = batches_visit(file.fd, scan_from, end, False, batch_reaches, &search)
         if end < 0 or search.position >= 0:
             found.file = file

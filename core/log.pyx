@@ -24,7 +24,7 @@ from kafpy._core.posix cimport *
 from kafpy._core.producers cimport Producer, producers_note, producers_replay
 from kafpy._core.runtime cimport Runtime, clock_wall_ms
 from kafpy._core.segment cimport *
-from kafpy._core.truncate cimport log_truncate
+from kafpy._core.truncate cimport OFFSET_BEYOND, log_delete_records, log_truncate
 
 SEGMENT_NAME = re.compile(r"(\d{20})\.log")
 
@@ -32,7 +32,7 @@ SEGMENT_NAME = re.compile(r"(\d{20})\.log")
 @cython.no_gc            # its runtime must be there when it is freed
 cdef class Log:
     def __cinit__(self, Runtime runtime not None, str directory not None, *, int64_t recovery_point=0, bint clean=False,
-                  int32_t leader_epoch=0, producers=None, int64_t producers_offset=0, **settings):
+                  int64_t log_start_offset=0, int32_t leader_epoch=0, producers=None, int64_t producers_offset=0, **settings):
         self.runtime = runtime
         self.directory = directory
         self.c = <CLog*>calloc(1, sizeof(CLog))
@@ -43,6 +43,7 @@ cdef class Log:
         self.c.directory = strdup(os.fsencode(directory))
         self.c.leader_epoch = leader_epoch
         self.c.recovery_point = recovery_point
+        self.c.log_start_offset = log_start_offset
         self.set_defaults()
         self.configure(**settings)
         self.open_segments(clean)
@@ -157,7 +158,8 @@ cdef class Log:
 
     cdef finish_open(self):
         cdef Segment* active = self.c.segments[self.c.segment_count - 1]
-        self.c.log_start_offset = self.c.segments[0].base_offset
+        # A log that lost its end in a crash may stop short of where it is said to start.
+        self.c.log_start_offset = min(max(self.c.log_start_offset, self.c.segments[0].base_offset), active.end_offset)
         self.c.log_end_offset = active.end_offset
         self.c.high_watermark = self.c.last_stable_offset = active.end_offset
         self.c.recovery_point = min(max(self.c.recovery_point, active.base_offset), active.end_offset)
@@ -344,6 +346,17 @@ cdef class Log:
             good = log_truncate(self.c, offset)
         if not good:
             raise OSError(EIO, "cannot truncate the log", self.directory)
+
+    def delete_records(self, int64_t offset):
+        """Move the log's start up to `offset`, -1: the high watermark; the new start. IndexError beyond the watermark."""
+        cdef int64_t start
+        with nogil:
+            start = log_delete_records(self.c, offset)
+        if start == OFFSET_BEYOND:
+            raise IndexError(f"offset {offset} is beyond the high watermark")
+        if start < 0:
+            raise OSError(EIO, "cannot delete records of the log", self.directory)
+        return start
 
     def release_space(self):
         """Give back the space allocated ahead if nothing was appended since the last call."""

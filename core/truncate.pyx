@@ -1,12 +1,12 @@
-"""Cutting a log's end off.
+"""Cutting a log's end off, or its beginning.
 
-Only what a reader sees changes under the log's lock; files are read and cut without it. Meanwhile appends are refused as by a
-broker that does not lead the partition: a leader's log is never cut.
+Only what a reader sees changes under the log's lock; files are read, cut and removed without it. While the end is cut, appends are
+refused as by a broker that does not lead the partition: a leader's log is never cut. The beginning concerns no append.
 """
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
+from libc.string cimport memmove, memset
 from kafpy._core.append cimport drop_segment, go_offline, log_announce, sync_directory
 from kafpy._core.locate cimport open_segment, segment_holding
 from kafpy._core.partition cimport *
@@ -130,3 +130,60 @@ cdef bint cut_files(CLog* log, Segment* active, const int64_t* later, int32_t co
         segment_path(path, 4200, log.directory, later[i], b".timeindex")
         unlink(path)
     return ftruncate(active.file.fd, active.size) == 0 and sync_directory(log.directory)
+
+
+cdef int64_t log_delete_records(CLog* log, int64_t offset) noexcept nogil:
+    """Move the log's start up to `offset`, -1 for the high watermark, and remove the segments that lie below it.
+
+    The log's start; OFFSET_BEYOND: nothing was done; LOG_FAILED: the log is closed, or offline now.
+    """
+    cdef int64_t start = LOG_FAILED
+    cdef int64_t* gone
+    cdef int32_t count = 0
+    pthread_mutex_lock(&log.disk)
+    log_lock(&log.lock)
+    gone = <int64_t*>malloc(log.segment_count * sizeof(int64_t))
+    if gone != NULL and not log.closed and not log.offline:
+        start = log.high_watermark if offset == -1 else offset
+        if 0 <= start <= log.high_watermark:
+            log.log_start_offset = start = max(start, log.log_start_offset)
+            count = drop_below(log, start, gone)
+        else:
+            start = OFFSET_BEYOND
+    log_unlock(&log.lock)
+    if not remove_files(log, gone, count):
+        start = LOG_FAILED
+        log_lock(&log.lock)
+        go_offline(log)
+        log_unlock(&log.lock)
+    free(gone)
+    pthread_mutex_unlock(&log.disk)
+    return start
+
+
+cdef int32_t drop_below(CLog* log, int64_t start, int64_t* gone) noexcept nogil:
+    """Under both locks; the active segment stays. `gone`: base offsets of what was dropped."""
+    cdef int32_t count = 0
+    while count + 1 < log.segment_count and log.segments[count + 1].base_offset <= start:
+        gone[count] = log.segments[count].base_offset
+        drop_segment(log, log.segments[count])
+        count += 1
+    log.segment_count -= count
+    memmove(log.segments, log.segments + count, log.segment_count * sizeof(Segment*))
+    log.recovery_point = max(log.recovery_point, log.segments[0].base_offset)
+    return count
+
+
+cdef bint remove_files(CLog* log, const int64_t* gone, int32_t count) noexcept nogil:
+    """The oldest first: whatever a crash leaves is a log without a gap."""
+    cdef char[4200] path
+    cdef int32_t i
+    for i in range(count):
+        segment_path(path, 4200, log.directory, gone[i], b".log")
+        if unlink(path) and errno != ENOENT:
+            return False
+        segment_path(path, 4200, log.directory, gone[i], b".index")
+        unlink(path)
+        segment_path(path, 4200, log.directory, gone[i], b".timeindex")
+        unlink(path)
+    return True

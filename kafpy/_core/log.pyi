@@ -12,8 +12,9 @@ class Log:
     """Opens, recovers if need be, and holds the files of one partition folder.
 
     With clean=False every segment above `recovery_point` is read and checked; what follows the first bad batch is cut
-    off and later segments are removed. `producers` are those of a snapshot taken at `producers_offset`; the log replays
-    the rest. Settings as for configure(). OSError when a file cannot be read, cut or flushed.
+    off and later segments are removed. The log starts at `log_start_offset`, or where its segments do if that is later.
+    `producers` are those of a snapshot taken at `producers_offset`; the log replays the rest. Settings as for
+    configure(). OSError when a file cannot be read, cut or flushed.
     """
 
     directory: str
@@ -26,6 +27,7 @@ class Log:
         *,
         recovery_point: int = 0,
         clean: bool = False,
+        log_start_offset: int = 0,
         leader_epoch: int = 0,
         producers: Iterable[tuple[int, int, int, int, int, int]] | None = None,
         producers_offset: int = 0,
@@ -94,6 +96,12 @@ class Log:
     def restore_producers(self, known: Iterable[tuple[int, int, int, int, int, int]], from_offset: int) -> None: ...
     def truncate(self, offset: int) -> None:
         """Drop the batch that holds `offset` and all behind it."""
+
+    def delete_records(self, offset: int) -> int:
+        """Move the log's start up to `offset`, -1: the high watermark; the new start. IndexError beyond the watermark.
+
+        Segments wholly below the start are removed; those who read them go on.
+        """
 
     def release_space(self) -> None:
         """Give back what was allocated ahead, if nothing was appended since the last call."""

@@ -1,4 +1,9 @@
 from libc.stdint cimport int64_t
 from kafpy._core.partition cimport CLog
 
+cdef enum:
+    OFFSET_BEYOND = -1
+    LOG_FAILED = -2
+
 cdef bint log_truncate(CLog* log, int64_t offset) noexcept nogil       # may block; not for planes
+cdef int64_t log_delete_records(CLog* log, int64_t offset) noexcept nogil       # may block; not for planes

@@ -19,9 +19,14 @@ class TimedOffset(NamedTuple):
 def offset_for_time(log: Log, timestamp: int) -> TimedOffset | None:
     """The log's index leads to a batch; the record inside it is found by walking the batch, decompressed if need be.
 
-    A batch that does not open is answered with its first offset: reading from there loses nothing.
+    A batch that does not open is answered with its first offset: reading from there loses nothing. So is one that holds
+    the log's start, with that.
     """
-    data = log.batch_for_time(timestamp)
+    found = _in_batch(log.batch_for_time(timestamp), timestamp)
+    return None if found is None else found._replace(offset=max(found.offset, log.log_start_offset))
+
+
+def _in_batch(data: bytes | None, timestamp: int) -> TimedOffset | None:
     if data is None:
         return None
     header = batch.header(data)
