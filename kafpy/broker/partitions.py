@@ -5,10 +5,12 @@ Changes are made by one task at a time (BrokerState's lock); log() and opening()
 """
 
 import logging
+import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from errno import EIO
 from pathlib import Path
 from typing import TypeVar
 
@@ -43,7 +45,19 @@ class Place:
     directory: Directory
     folder: Path
     recovery_point: int = 0
+    log_start_offset: int = 0
     clean: bool = True
+
+
+@dataclass(slots=True)
+class Contents:
+    """What a directory holds, and its volume has room for."""
+
+    path: str
+    total_bytes: int
+    usable_bytes: int
+    sizes: dict[TopicPartition, int] = field(default_factory=dict)
+    offline: bool = False
 
 
 class Partitions:
@@ -54,6 +68,7 @@ class Partitions:
         self._directories = directories
         self._hosted: dict[str, list[Hosted | None]] = {}
         self._openings: dict[str, Opening] = {}
+        self._checkpointing = threading.Lock()
 
     def log(self, topic: str, partition: int) -> Log | None:
         hosted = self._hosted.get(topic)
@@ -89,12 +104,16 @@ class Partitions:
         if refused is not None:
             logger.warning("%s; its logs are recovered from their start", refused)
             clean = False
+        starts, refused = directory.log_start_offsets()
+        if refused is not None:
+            logger.warning("%s; its logs start with their first segments", refused)
         for (name, index), folder in directory.partitions().items():
             topic = image.topic(name)
             topic_id = _topic_id(folder)
             ours = topic is not None and topic_id in (None, topic.topic_id) and index < len(topic.partitions)
             if topic is not None and ours:
-                yield Place(topic, index, directory, folder, points.get((name, index), 0), clean)
+                known = points.get((name, index), 0), starts.get((name, index), 0)
+                yield Place(topic, index, directory, folder, *known, clean)
             elif topic_id in deleted_topic_ids:
                 directory.set_aside(folder)
             else:
@@ -104,7 +123,7 @@ class Partitions:
     def _new_places(self, topic: Topic, indexes: Iterable[int]) -> Iterator[Place]:
         """Makes folders for new partitions, each in the directory that has the fewest."""
         load = {directory.path: 0 for directory in self._directories}
-        for hosted in self._each():
+        for _, _, hosted in self.hosted():
             load[hosted.directory.path] += 1
         for index in indexes:
             directory = min(self._directories, key=lambda each: load[each.path])
@@ -126,6 +145,7 @@ class Partitions:
             str(place.folder),
             recovery_point=place.recovery_point,
             clean=place.clean,
+            log_start_offset=place.log_start_offset,
             leader_epoch=place.topic.partitions[place.index].leader_epoch,
             producers=snapshot.producers,
             producers_offset=snapshot.offset,
@@ -133,12 +153,15 @@ class Partitions:
         )
         return Hosted(place.directory, place.folder, log)
 
-    def create(self, topic: Topic) -> list[Hosted | None]:
-        """Folders and logs of a new topic; OSError leaves nothing behind but folders set aside. Blocks."""
+    def create(self, topic: Topic, first: int = 0) -> list[Hosted | None]:
+        """Folders and logs of a new topic, or of its partitions from `first` on.
+
+        OSError leaves nothing behind but folders set aside. Blocks.
+        """
         places: list[Place] = []
         opened: list[Hosted | None] = []
         try:
-            for place in self._new_places(topic, range(len(topic.partitions))):
+            for place in self._new_places(topic, range(first, len(topic.partitions))):
                 places.append(place)
                 opened.append(self._open(place))
             for directory in self._directories:
@@ -157,6 +180,19 @@ class Partitions:
         self._openings[topic.name] = Effective(self._settings, topic.configs).opening()
         self._planes.publish(topic.name, topic.topic_id, [None if each is None else each.log for each in hosted])
 
+    def extend(self, topic: Topic, added: list[Hosted | None]) -> None:
+        self.publish(topic, [*self._hosted[topic.name], *added])
+
+    def configure(self, topics: Iterable[Topic], settings: Settings) -> None:
+        """Logs follow the broker's settings and their topic's configs from now on. Blocks for locks, not for disks."""
+        self._settings = settings
+        for topic in topics:
+            effective = Effective(settings, topic.configs)
+            self._openings[topic.name] = effective.opening()
+            for hosted in self._hosted[topic.name]:
+                if hosted is not None:
+                    hosted.log.configure(**effective.log_settings())
+
     def withdraw(self, name: str) -> list[Hosted]:
         """The planes stop serving the topic; its logs are still open."""
         self._planes.withdraw(name)
@@ -171,20 +207,71 @@ class Partitions:
             aside.append(hosted.directory.set_aside(hosted.folder))
         for directory in self._directories:
             directory.sync()
+        if any(hosted.log.log_start_offset for hosted in withdrawn):
+            # a topic of the same name must not start where this one did
+            self.write_log_start_offsets()
         return aside
 
+    def delete_records(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | Exception]:
+        """Moves the starts of logs, durably. IndexError for an offset beyond the high watermark. Blocks."""
+        results: dict[TopicPartition, int | Exception] = {}
+        for (name, index), offset in offsets.items():
+            log = self.log(name, index)
+            try:
+                results[name, index] = log.delete_records(offset) if log else OSError(EIO, "the log is offline")
+            except (IndexError, OSError) as error:
+                results[name, index] = error
+        self.write_log_start_offsets()
+        return results
+
     def write_checkpoints(self) -> None:
-        """Recovery points of all logs; blocks. A log start offset is kept only where segments do not tell it."""
-        points: dict[Path, dict[TopicPartition, int]] = {directory.path: {} for directory in self._directories}
+        """Recovery points and starts of all logs; blocks."""
+        with self._checkpointing:
+            for directory, points in self._per_directory(lambda log: log.recovery_point):
+                directory.write_recovery_points(points)
+        self.write_log_start_offsets()
+
+    def write_log_start_offsets(self) -> None:
+        """0 is not written: it goes without saying."""
+        with self._checkpointing:
+            for directory, starts in self._per_directory(lambda log: log.log_start_offset):
+                directory.write_log_start_offsets({key: start for key, start in starts.items() if start > 0})
+
+    def _per_directory(self, of: Callable[[Log], int]) -> Iterator[tuple[Directory, dict[TopicPartition, int]]]:
+        found: dict[Path, dict[TopicPartition, int]] = {directory.path: {} for directory in self._directories}
+        for name, index, each in self.hosted():
+            found[each.directory.path][name, index] = of(each.log)
+        for directory in self._directories:
+            yield directory, found[directory.path]
+
+    def hosted(self) -> Iterator[tuple[str, int, Hosted]]:
+        """All of them, with topic and index; from any thread."""
         for name, hosted in list(self._hosted.items()):
             for index, each in enumerate(hosted):
                 if each is not None:
-                    points[each.directory.path][name, index] = each.log.recovery_point
-        for directory in self._directories:
-            directory.write_checkpoints(points[directory.path], {})
+                    yield name, index, each
+
+    @property
+    def directories(self) -> list[str]:
+        return [str(directory.path) for directory in self._directories]
+
+    def directory(self, topic: str, partition: int) -> str | None:
+        """Where a partition lies."""
+        hosted = self._hosted.get(topic, [])
+        found = hosted[partition] if 0 <= partition < len(hosted) else None
+        return None if found is None else str(found.directory.path)
+
+    def contents(self) -> list[Contents]:
+        """Of each directory; blocks."""
+        found = {path: Contents(path, *_space(path)) for path in self.directories}
+        for name, index, each in self.hosted():
+            contents = found[str(each.directory.path)]
+            contents.sizes[name, index] = each.log.size
+            contents.offline = contents.offline or each.log.offline
+        return list(found.values())
 
     def release_idle_space(self) -> None:
-        for hosted in list(self._each()):
+        for _, _, hosted in self.hosted():
             hosted.log.release_space()
 
     def close(self) -> None:
@@ -200,15 +287,20 @@ class Partitions:
                 logger.error("%s was not closed cleanly: %s", hosted.folder, error)
                 failed.add(hosted.directory.path)
 
-        _in_parallel(close_one, list(self._each()), threads)
+        _in_parallel(close_one, [hosted for _, _, hosted in self.hosted()], threads)
         self.write_checkpoints()
         for directory in self._directories:
             if directory.path not in failed:
                 directory.mark_clean_shutdown()
 
-    def _each(self) -> Iterator[Hosted]:
-        for hosted in self._hosted.values():
-            yield from (each for each in hosted if each is not None)
+
+def _space(path: str) -> tuple[int, int]:
+    """Bytes of the volume, and those that are free for us; -1 where nobody can tell."""
+    try:
+        volume = os.statvfs(path)
+    except OSError:
+        return -1, -1
+    return volume.f_blocks * volume.f_frsize, volume.f_bavail * volume.f_frsize
 
 
 def _topic_id(folder: Path) -> bytes | None:

@@ -22,7 +22,7 @@ from kafpy.broker.inbox import Inbox
 from kafpy.broker.partitions import Partitions
 from kafpy.broker.settings import Settings
 from kafpy.broker.sockets import Bound, bind
-from kafpy.broker.state import BrokerState
+from kafpy.broker.state import BrokerState, settings_now
 from kafpy.metadata.sqlite import SQLiteStore
 from kafpy.storage import partition_folder
 from kafpy.storage.directories import Directory, DirectoryError
@@ -46,7 +46,10 @@ class Broker:
             undo.callback(self._store.close)
             self.planes = _planes(self.runtime, settings)
             self.clock = BrokerClock(self.runtime, self.planes)
-            self.partitions = Partitions(self.runtime, self.planes, settings, self._directories)
+            self._image = self._store.load()
+            self.partitions = Partitions(
+                self.runtime, self.planes, settings_now(settings, self._image), self._directories
+            )
             self._recover()
             undo.callback(self.partitions.close)
             self._listen()
@@ -55,7 +58,6 @@ class Broker:
 
     def _recover(self) -> None:
         self._left_behind = [folder for directory in self._directories for folder in directory.deleted()]
-        self._image = self._store.load()
         self.partitions.load(self._image, self._store.deleted_topic_ids())
         self._store.forget_deleted_topics()
 
@@ -78,14 +80,13 @@ class Broker:
     async def serve(self) -> None:
         """Until cancelled. Runs under self.clock."""
         async with trio.open_nursery() as nursery:
-            delay = self.settings.log_segment_delete_delay_ms
             state = BrokerState(
                 settings=self.settings,
                 cluster_id=self._store.cluster_id(),
                 image=self._image,
                 store=self._store,
                 partitions=self.partitions,
-                remove_later=lambda folders: nursery.start_soon(housekeeping.remove_after, delay, folders),
+                remove_later=lambda folders, delay: nursery.start_soon(housekeeping.remove_after, delay, folders),
             )
             state.advertise({bound.port: bound.listener.name for bound in self._bound})
             nursery.start_soon(housekeeping.write_checkpoints, self.partitions, self.settings)

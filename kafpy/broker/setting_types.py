@@ -1,4 +1,7 @@
-"""Types of settings: text in, checked value out, with the words Kafka uses (ConfigDef)."""
+"""Types of settings: text in, checked value out, with the words Kafka uses (ConfigDef), and back to text.
+
+`code` is the type's number in DescribeConfigs (ConfigType).
+"""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -20,6 +23,10 @@ class Whole:
     low: int = -(2**31)
     high: int = INT_MAX
 
+    @property
+    def code(self) -> int:
+        return 3 if self.high <= INT_MAX else 5
+
     def parse(self, name: str, text: str) -> int:
         try:
             value = int(text.strip()) if text.strip().lstrip("+-").isascii() and "_" not in text else None
@@ -39,6 +46,7 @@ class Whole:
 class Fraction:
     low: float = 0.0
     high: float = 1.0
+    code: ClassVar[int] = 6
 
     def parse(self, name: str, text: str) -> float:
         try:
@@ -54,6 +62,7 @@ class Fraction:
 
 @dataclass(frozen=True, slots=True)
 class Flag:
+    code: ClassVar[int] = 1
     _words: ClassVar[dict[str, bool]] = {"true": True, "false": False}
 
     def parse(self, name: str, text: str) -> bool:
@@ -68,6 +77,7 @@ class Flag:
 @dataclass(frozen=True, slots=True)
 class Choice:
     words: tuple[str, ...]
+    code: ClassVar[int] = 2
 
     def parse(self, name: str, text: str) -> str:
         if text.strip() not in self.words:
@@ -82,6 +92,7 @@ class Words:
     """Kafka's LIST; with `words`, each must be one of them."""
 
     words: tuple[str, ...] = ()
+    code: ClassVar[int] = 7
 
     def parse(self, name: str, text: str) -> tuple[str, ...]:
         values = tuple(word.strip() for word in text.split(",") if word.strip())
@@ -95,8 +106,25 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Text:
+    """With `listed`, a list to whoever asks for its type."""
+
+    listed: bool = False
+
+    @property
+    def code(self) -> int:
+        return 7 if self.listed else 2
+
     def parse(self, name: str, text: str) -> str:
         return text.strip()
 
 
 Kind = Whole | Fraction | Flag | Choice | Words | Text
+
+
+def to_text(value: Value | None) -> str | None:
+    """As Kafka writes a value (ConfigDef.convertToString)."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return ",".join(value) if isinstance(value, tuple) else str(value)

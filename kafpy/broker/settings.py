@@ -46,11 +46,11 @@ def long(low: int, high: int = LONG_MAX) -> Whole:
 class Settings:
     # identity and files
     node_id: int = key("node.id", Whole(0), 1)
-    log_dir: str = key("log.dir", Text(), "/tmp/kafka-logs")
+    log_dir: str = key("log.dir", Text(listed=True), "/tmp/kafka-logs")
     log_dirs: tuple[str, ...] | None = key("log.dirs", Words(), None)
     # network
-    listeners: str = key("listeners", Text(), "PLAINTEXT://127.0.0.1:9092")
-    advertised_listeners: str | None = key("advertised.listeners", Text(), None)
+    listeners: str = key("listeners", Text(listed=True), "PLAINTEXT://127.0.0.1:9092")
+    advertised_listeners: str | None = key("advertised.listeners", Text(listed=True), None)
     listener_security_protocol_map: str | None = key("listener.security.protocol.map", Text(), None)
     controller_listener_names: tuple[str, ...] = key("controller.listener.names", Words(), ())
     num_network_threads: int = key("num.network.threads", Whole(1), 1)
@@ -93,6 +93,8 @@ class Settings:
     # housekeeping
     num_recovery_threads_per_data_dir: int = key("num.recovery.threads.per.data.dir", Whole(1), 2)
     log_flush_offset_checkpoint_interval_ms: int = key("log.flush.offset.checkpoint.interval.ms", Whole(1), 60000)
+    written: frozenset[str] = field(default=frozenset(), compare=False)
+    """Names that a user wrote, whatever the value."""
 
     @property
     def directories(self) -> tuple[Path, ...]:
@@ -121,7 +123,12 @@ _SYNONYMS = {"broker.id": "node.id"}
 
 @cache
 def honoured() -> Mapping[str, Field[Any]]:
-    return {each.metadata["name"]: each for each in fields(Settings)}
+    return {each.metadata["name"]: each for each in fields(Settings) if "name" in each.metadata}
+
+
+def default_of(name: str) -> Value | None:
+    default: Any = honoured()[name].default
+    return default  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +168,8 @@ def load(given: Iterable[Given]) -> tuple[Settings, list[str]]:
         if alias in values:
             moved = values.pop(alias)
             values.setdefault(name, moved)
-    settings = Settings(**{honoured()[name].name: value for name, (_, value) in values.items()})
+    parsed = {honoured()[name].name: value for name, (_, value) in values.items()}
+    settings = Settings(**parsed, written=frozenset(values))
     _check_together(settings, {name: each.place for name, (each, _) in values.items()})
     return settings, warnings
 

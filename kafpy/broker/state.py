@@ -6,20 +6,26 @@ image; one at a time, and to its end even when whoever asked has gone.
 
 import uuid
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
 import trio
 
-from kafpy.broker import topic_config
-from kafpy.broker.partitions import Hosted, Partitions
+from kafpy.broker import config_entries, dynamic_config, topic_config
+from kafpy.broker.config_entries import Entry, Layers
+from kafpy.broker.partitions import Contents, Hosted, Partitions
 from kafpy.broker.settings import Settings
 from kafpy.metadata import Image, MetadataError, Partition, Store, Topic, topic_name
 from kafpy.protocol.errors import ErrorCode
+from kafpy.storage.checkpoints import TopicPartition
 
 MAX_PARTITIONS = 10_000
-"""Of one topic, at creation (ReplicationControlManager.MAX_PARTITIONS_PER_BATCH)."""
+"""Of one topic, at a time (ReplicationControlManager.MAX_PARTITIONS_PER_BATCH)."""
 PRODUCER_ID_BLOCK = 1000
+
+ConfigChange = Callable[[Mapping[str, str], Mapping[str, str]], dict[str, str]]
+"""From a resource's configs, and the names of lists with their defaults, to its new configs."""
 
 
 class Connected(Protocol):
@@ -40,9 +46,11 @@ class BrokerState:
         image: Image,
         store: Store,
         partitions: Partitions,
-        remove_later: Callable[[list[Path]], None],
+        remove_later: Callable[[list[Path], int], None],
     ) -> None:
-        self.settings = settings
+        """`remove_later`: folders, and after how many milliseconds."""
+        self._static = settings
+        self.settings = settings_now(settings, image)
         self.node_id = settings.node_id
         self.cluster_id = cluster_id
         self.image = image
@@ -134,7 +142,8 @@ class BrokerState:
     async def delete_topic(self, name: str) -> None:
         """Durable, and unknown to clients, when this returns; the files go later."""
         async with self._changing:
-            if self.image.topic(name) is None:
+            topic = self.image.topic(name)
+            if topic is None:
                 raise MetadataError(
                     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition."
                 )
@@ -145,7 +154,110 @@ class BrokerState:
                 self.image = self.image.without_topic(name, epoch)
                 withdrawn = self.partitions.withdraw(name)
                 aside = await trio.to_thread.run_sync(self.partitions.discard, withdrawn)
-                self._remove_later(aside)
+                delay = topic_config.Effective(self.settings, topic.configs).whole("file.delete.delay.ms")
+                self._remove_later(aside, delay)
+
+    async def add_partitions(self, name: str, count: int) -> None:
+        """`count` in all; checked by check_partitions()."""
+        async with self._changing:
+            self.check_partitions(name, count)
+            topic = self.image.topics[name]
+            me = (self.node_id,)
+            have = len(topic.partitions)
+            added = tuple(Partition(index, self.node_id, 0, me, me) for index in range(have, count))
+            grown = replace(topic, partitions=topic.partitions + added)
+            with trio.CancelScope(shield=True):
+                epoch, hosted = await trio.to_thread.run_sync(self._add_partitions, grown, have)
+                self.partitions.extend(grown, hosted)
+                self.image = self.image.with_topic(grown, epoch)
+
+    def _add_partitions(self, grown: Topic, have: int) -> tuple[int, list[Hosted | None]]:
+        """The folders first: those that a crash leaves alone are set aside at the next start."""
+        try:
+            hosted = self.partitions.create(grown, have)
+        except OSError as error:
+            raise MetadataError(ErrorCode.KAFKA_STORAGE_ERROR, f"Disk error: {error.strerror}.") from error
+        try:
+            return self._store.add_partitions(grown.name, grown.partitions[have:]), hosted
+        except BaseException:
+            self.partitions.discard([each for each in hosted if each is not None])
+            raise
+
+    def check_partitions(self, name: str, count: int) -> None:
+        """What add_partitions() would refuse, as Kafka words it."""
+        topic = self.image.topic(name)
+        if topic is None:
+            raise MetadataError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None)
+        have = len(topic.partitions)
+        if count == have:
+            raise MetadataError(ErrorCode.INVALID_PARTITIONS, f"Topic already has {have} partition(s).")
+        if count < have:
+            message = f"The topic {name} currently has {have} partition(s); {count} would not be an increase."
+            raise MetadataError(ErrorCode.INVALID_PARTITIONS, message)
+        if count - have > MAX_PARTITIONS:
+            raise MetadataError(
+                ErrorCode.POLICY_VIOLATION,
+                f"Excessively large number of partitions per request: over {MAX_PARTITIONS}.",
+            )
+
+    async def delete_records(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | Exception]:
+        """New log starts, durable when this returns; IndexError beyond the high watermark, OSError for a failed log."""
+        async with self._changing:
+            known = {key: offset for key, offset in offsets.items() if key[0] in self.image.topics}
+            results: dict[TopicPartition, int | Exception] = {}
+            with trio.CancelScope(shield=True):
+                results.update(await trio.to_thread.run_sync(self.partitions.delete_records, known))
+            return results
+
+    async def describe_directories(self) -> list[Contents]:
+        return await trio.to_thread.run_sync(self.partitions.contents)
+
+    def topic_cleanup_policy(self, topic: Topic) -> tuple[str, ...]:
+        return topic_config.Effective(self.settings, topic.configs).cleanup_policy()
+
+    def topic_config_entries(self, configs: Mapping[str, str]) -> list[Entry]:
+        return config_entries.of_topic(self._layers(), configs)
+
+    def broker_config_entries(self) -> list[Entry]:
+        return config_entries.of_broker(self._layers())
+
+    def cluster_config_entries(self) -> list[Entry]:
+        return config_entries.of_cluster(self._layers().default)
+
+    def _layers(self) -> Layers:
+        configs = self.image.broker_configs
+        return Layers(self._static, configs.get("", {}), configs.get(str(self.node_id), {}), self.settings)
+
+    async def alter_topic_configs(self, name: str, change: ConfigChange, validate_only: bool) -> None:
+        """Durable and in effect when this returns. MetadataError tells why not."""
+        async with self._changing:
+            topic = self.image.topic(name)
+            if topic is None:
+                raise MetadataError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+            configs = change(topic.configs, topic_config.LISTS)
+            topic_config.validate(configs)
+            if validate_only:
+                return
+            altered = replace(topic, configs=configs)
+            with trio.CancelScope(shield=True):
+                epoch = await trio.to_thread.run_sync(self._store.set_topic_configs, name, configs)
+                await trio.to_thread.run_sync(self.partitions.configure, [altered], self.settings)
+                self.image = self.image.with_topic(altered, epoch)
+
+    async def alter_broker_configs(self, broker: str, change: ConfigChange, validate_only: bool) -> None:
+        """`broker` is this broker's id, or "" for all brokers."""
+        async with self._changing:
+            current = self.image.broker_configs.get(broker, {})
+            configs = change(current, dynamic_config.LISTS)
+            dynamic_config.validate(configs)
+            if validate_only:
+                return
+            with trio.CancelScope(shield=True):
+                epoch = await trio.to_thread.run_sync(self._store.set_broker_configs, broker, configs)
+                self.image = self.image.with_broker_configs(broker, configs, epoch)
+                self.settings = settings_now(self._static, self.image)
+                topics = list(self.image.topics.values())
+                await trio.to_thread.run_sync(self.partitions.configure, topics, self.settings)
 
     async def allocate_producer_id(self) -> int:
         """From a block that is taken from the store whole; what is left of it at a stop is never used."""
@@ -157,3 +269,9 @@ class BrokerState:
             given = self._producer_ids[0]
             self._producer_ids = self._producer_ids[1:]
             return given
+
+
+def settings_now(static: Settings, image: Image) -> Settings:
+    """The settings that the broker was started with, and what was changed since."""
+    configs = image.broker_configs
+    return dynamic_config.effective(static, configs.get("", {}), configs.get(str(static.node_id), {}))

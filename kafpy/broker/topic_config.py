@@ -7,8 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypedDict
 
-from kafpy.broker.setting_types import LONG_MAX, Choice, Flag, Fraction, Kind, SettingError, Text, Whole, Words
-from kafpy.broker.settings import COMPRESSION_TYPES, TIMESTAMP_TYPES, Settings
+from kafpy.broker.setting_types import (
+    LONG_MAX,
+    Choice,
+    Flag,
+    Fraction,
+    Kind,
+    SettingError,
+    Value,
+    Whole,
+    Words,
+    to_text,
+)
+from kafpy.broker.settings import COMPRESSION_TYPES, TIMESTAMP_TYPES, Settings, honoured
 from kafpy.metadata import MetadataError
 from kafpy.storage.compression import CODECS
 
@@ -21,10 +32,23 @@ _RETENTION = Whole(-1, LONG_MAX)
 _LOCAL_RETENTION = Whole(-2, LONG_MAX)
 
 
+_NAMES = {field.name: name for name, field in honoured().items()}
+
+
 class Config(NamedTuple):
     kind: Kind
     setting: str | None = None
     """The field of Settings that gives the default; None: accepted and kept, without effect in this broker."""
+    broker_key: str | None = None
+    """Where there is no such field: the broker key that Kafka would name with the default, if any."""
+    default: str = ""
+
+    @property
+    def synonym(self) -> str | None:
+        """The broker key that the default comes from (ServerTopicConfigSynonyms)."""
+        if self.setting is None:
+            return self.broker_key
+        return "log.roll.ms" if self.setting == "segment_ms" else _NAMES[self.setting]
 
 
 CONFIGS: Mapping[str, Config] = {
@@ -44,24 +68,24 @@ CONFIGS: Mapping[str, Config] = {
     "segment.bytes": Config(Whole(1048576), "log_segment_bytes"),
     "segment.index.bytes": Config(Whole(4), "log_index_size_max_bytes"),
     "segment.ms": Config(Whole(1, LONG_MAX), "segment_ms"),
-    "delete.retention.ms": Config(_LONG),
-    "file.delete.delay.ms": Config(_LONG),
-    "flush.ms": Config(_LONG),
-    "follower.replication.throttled.replicas": Config(Text()),
-    "leader.replication.throttled.replicas": Config(Text()),
-    "local.retention.bytes": Config(_LOCAL_RETENTION),
-    "local.retention.ms": Config(_LOCAL_RETENTION),
-    "max.compaction.lag.ms": Config(Whole(1, LONG_MAX)),
-    "min.cleanable.dirty.ratio": Config(Fraction()),
-    "min.compaction.lag.ms": Config(_LONG),
-    "preallocate": Config(Flag()),
-    "remote.log.copy.disable": Config(Flag()),
-    "remote.log.delete.on.disable": Config(Flag()),
-    "remote.storage.enable": Config(Flag()),
-    "retention.bytes": Config(_RETENTION),
-    "retention.ms": Config(_RETENTION),
-    "segment.jitter.ms": Config(_LONG),
-    "unclean.leader.election.enable": Config(Flag()),
+    "delete.retention.ms": Config(_LONG, None, "log.cleaner.delete.retention.ms", "86400000"),
+    "file.delete.delay.ms": Config(_LONG, "log_segment_delete_delay_ms"),
+    "flush.ms": Config(_LONG, default=str(LONG_MAX)),
+    "follower.replication.throttled.replicas": Config(Words()),
+    "leader.replication.throttled.replicas": Config(Words()),
+    "local.retention.bytes": Config(_LOCAL_RETENTION, None, "log.local.retention.bytes", "-2"),
+    "local.retention.ms": Config(_LOCAL_RETENTION, None, "log.local.retention.ms", "-2"),
+    "max.compaction.lag.ms": Config(Whole(1, LONG_MAX), None, "log.cleaner.max.compaction.lag.ms", str(LONG_MAX)),
+    "min.cleanable.dirty.ratio": Config(Fraction(), None, "log.cleaner.min.cleanable.ratio", "0.5"),
+    "min.compaction.lag.ms": Config(_LONG, None, "log.cleaner.min.compaction.lag.ms", "0"),
+    "preallocate": Config(Flag(), None, "log.preallocate", "false"),
+    "remote.log.copy.disable": Config(Flag(), default="false"),
+    "remote.log.delete.on.disable": Config(Flag(), default="false"),
+    "remote.storage.enable": Config(Flag(), default="false"),
+    "retention.bytes": Config(_RETENTION, None, "log.retention.bytes", "-1"),
+    "retention.ms": Config(_RETENTION, default="604800000"),
+    "segment.jitter.ms": Config(_LONG, default="0"),
+    "unclean.leader.election.enable": Config(Flag(), None, "unclean.leader.election.enable", "false"),
 }
 
 
@@ -130,12 +154,17 @@ class Effective:
         assert isinstance(value, str)
         return value
 
-    def _value(self, name: str) -> object:
+    def _value(self, name: str) -> Value:
         config = CONFIGS[name]
         if name in self._configs:
             return config.kind.parse(name, self._configs[name])
-        assert config.setting is not None
-        return getattr(self._settings, config.setting)
+        if config.setting is None:
+            return config.kind.parse(name, config.default)
+        value: Value = getattr(self._settings, config.setting)
+        return value
+
+    def as_text(self, name: str) -> str:
+        return to_text(self._value(name)) or ""
 
     def cleanup_policy(self) -> tuple[str, ...]:
         value = self._value("cleanup.policy")
@@ -167,3 +196,9 @@ class Effective:
             target_codec=AS_SENT if opening.codec is None else CODECS[opening.codec],
             producer_expiry_ms=self._settings.producer_id_expiration_ms,
         )
+
+
+LISTS = {
+    name: Effective(Settings(), {}).as_text(name) for name, config in CONFIGS.items() if isinstance(config.kind, Words)
+}
+"""Configs that are lists, with their defaults."""

@@ -2,7 +2,7 @@
 
 -1 partitions or replicas stand for the broker's defaults (KIP-464). An assignment may only name this broker's id.
 timeout_ms has no effect: the reply says what has happened, and nothing is done after it. Since version 5 the reply
-lists configs (KIP-525): those of the topic itself, not the defaults.
+lists all configs of the topic, defaults too (KIP-525).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from kafpy.handlers.assignments import fault_of
 from kafpy.handlers.registry import Call, serves
 from kafpy.metadata import MetadataError
 from kafpy.protocol import api
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from kafpy.broker.state import BrokerState
 
 PROHIBITED = "__cluster_metadata"
-DYNAMIC_TOPIC_CONFIG = 1
 
 
 @serves(api.CREATE_TOPICS)
@@ -57,8 +57,8 @@ async def _create(broker: BrokerState, topic: Any, validate_only: bool) -> Any:
         num_partitions=settings.num_partitions if partitions == -1 else partitions,
         replication_factor=settings.default_replication_factor if factor == -1 else factor,
         configs=[
-            response.Config(name=name, value=value, config_source=DYNAMIC_TOPIC_CONFIG)
-            for name, value in configs.items()
+            response.Config(name=entry.name, value=entry.value, config_source=entry.source)
+            for entry in broker.topic_config_entries(configs)
         ],
     )
 
@@ -71,7 +71,7 @@ def _assigned(topic: Any, node_id: int) -> tuple[int, int]:
             raise MetadataError(ErrorCode.INVALID_REQUEST, message)
     indexes = set()
     for assignment in topic.assignments:
-        fault = _fault(assignment.broker_ids, node_id)
+        fault = fault_of(assignment.broker_ids, node_id)
         if assignment.partition_index in indexes:
             fault = f"Found multiple manual partition assignments for partition {assignment.partition_index}"
         if fault:
@@ -81,14 +81,3 @@ def _assigned(topic: Any, node_id: int) -> tuple[int, int]:
         message = "partitions should be a consecutive 0-based integer sequence"
         raise MetadataError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
     return len(indexes), 1
-
-
-def _fault(replicas: list[int], node_id: int) -> str | None:
-    if not replicas:
-        return "The manual partition assignment includes an empty replica list."
-    for broker_id in replicas:
-        if broker_id != node_id:
-            return f"The manual partition assignment includes broker {broker_id}, but no such broker is registered."
-    if len(replicas) > 1:
-        return f"The manual partition assignment includes the broker {node_id} more than once."
-    return None

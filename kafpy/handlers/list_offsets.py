@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kafpy.handlers.leader_epochs import check_epoch
 from kafpy.handlers.registry import Call, serves
 from kafpy.metadata import Partition
 from kafpy.protocol import api
@@ -58,9 +59,9 @@ def _look_up(broker: BrokerState, call: Call, name: str, part: Any) -> Found | E
     partition = topic.partitions[part.partition_index]
     if partition.leader != broker.node_id:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
-    if part.current_leader_epoch >= 0 and part.current_leader_epoch != partition.leader_epoch:
-        fenced = part.current_leader_epoch < partition.leader_epoch
-        return ErrorCode.FENCED_LEADER_EPOCH if fenced else ErrorCode.UNKNOWN_LEADER_EPOCH
+    refused = check_epoch(part.current_leader_epoch, partition)
+    if refused:
+        return refused
     log = broker.partitions.log(name, part.partition_index)
     if log is None:
         return ErrorCode.KAFKA_STORAGE_ERROR

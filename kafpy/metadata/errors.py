@@ -1,8 +1,8 @@
-"""A refusal that a client is told: Kafka's error code and a sentence."""
+"""A refusal that a client is told: Kafka's error code and, mostly, a sentence."""
 
 
 class MetadataError(Exception):
-    def __init__(self, code: int, message: str) -> None:
+    def __init__(self, code: int, message: str | None) -> None:
         super().__init__(message)
         self.code = code
         self.message = message

@@ -6,7 +6,7 @@ A change makes a new Image with the next epoch; whoever cached something made fr
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 
@@ -32,12 +32,16 @@ class Image:
     epoch: int = 0
     topics: Mapping[str, Topic] = field(default_factory=lambda: MappingProxyType({}))
     topics_by_id: Mapping[bytes, Topic] = field(default_factory=lambda: MappingProxyType({}))
+    broker_configs: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
+    """Dynamic configs by the broker's id; under "" those of all brokers."""
 
     @classmethod
-    def of(cls, epoch: int, topics: list[Topic]) -> Image:
+    def of(
+        cls, epoch: int, topics: list[Topic], broker_configs: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+    ) -> Image:
         by_name = {topic.name: topic for topic in topics}
         by_id = {topic.topic_id: topic for topic in topics}
-        return cls(epoch, MappingProxyType(by_name), MappingProxyType(by_id))
+        return cls(epoch, MappingProxyType(by_name), MappingProxyType(by_id), MappingProxyType(dict(broker_configs)))
 
     def topic(self, name: str) -> Topic | None:
         return self.topics.get(name)
@@ -48,10 +52,13 @@ class Image:
     def with_topic(self, topic: Topic, epoch: int) -> Image:
         by_name = {**self.topics, topic.name: topic}
         by_id = {**self.topics_by_id, topic.topic_id: topic}
-        return Image(epoch, MappingProxyType(by_name), MappingProxyType(by_id))
+        return replace(self, epoch=epoch, topics=MappingProxyType(by_name), topics_by_id=MappingProxyType(by_id))
 
     def without_topic(self, name: str, epoch: int) -> Image:
         gone = self.topics[name].topic_id
         by_name = {key: value for key, value in self.topics.items() if key != name}
         by_id = {key: value for key, value in self.topics_by_id.items() if key != gone}
-        return Image(epoch, MappingProxyType(by_name), MappingProxyType(by_id))
+        return replace(self, epoch=epoch, topics=MappingProxyType(by_name), topics_by_id=MappingProxyType(by_id))
+
+    def with_broker_configs(self, broker: str, configs: Mapping[str, str], epoch: int) -> Image:
+        return replace(self, epoch=epoch, broker_configs=MappingProxyType({**self.broker_configs, broker: configs}))

@@ -6,14 +6,13 @@ a lock.
 
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from kafpy.metadata.errors import MetadataError, StoreError
 from kafpy.metadata.image import Image, Partition, Topic
 
-SCHEMA_VERSION = 1
 UNKNOWN_TOPIC_OR_PARTITION = 3
 TOPIC_ALREADY_EXISTS = 36
 
@@ -37,6 +36,18 @@ CREATE TABLE topic_config (
 CREATE TABLE deleted_topic (topic_id BLOB PRIMARY KEY) WITHOUT ROWID;
 """
 
+_STEPS = [
+    """
+    CREATE TABLE broker_config (
+        broker TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL,
+        PRIMARY KEY (broker, name)
+    ) WITHOUT ROWID;
+    """,
+]
+"""What each format adds to the one before it; the first is _SCHEMA alone. Steps that were released stay as they are."""
+
+SCHEMA_VERSION = 1 + len(_STEPS)
+
 
 class SQLiteStore:
     def __init__(self, path: Path, new_cluster_id: str) -> None:
@@ -59,14 +70,15 @@ class SQLiteStore:
     def _prepare(self, new_cluster_id: str) -> None:
         with self._change() as db:
             if db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'version'").fetchone()[0] == 0:
-                # executescript() would commit the open transaction first, and a crash could leave half a schema
-                for statement in filter(str.strip, _SCHEMA.split(";")):
-                    db.execute(statement)
-                db.execute("INSERT INTO version VALUES (?)", (SCHEMA_VERSION,))
+                _execute_all(db, _SCHEMA)
+                db.execute("INSERT INTO version VALUES (1)")
                 db.execute("INSERT INTO cluster VALUES (?, 0, 0)", (new_cluster_id,))
             version = db.execute("SELECT version FROM version").fetchone()[0]
-        if version != SCHEMA_VERSION:
-            raise StoreError(f"{self._path}: written in format {version}; this broker reads {SCHEMA_VERSION}")
+            if not 1 <= version <= SCHEMA_VERSION:
+                raise StoreError(f"{self._path}: written in format {version}; this broker reads up to {SCHEMA_VERSION}")
+            for step in _STEPS[version - 1 :]:
+                _execute_all(db, step)
+                db.execute("UPDATE version SET version = version + 1")
 
     @contextmanager
     def _change(self) -> Iterator[sqlite3.Connection]:
@@ -87,11 +99,14 @@ class SQLiteStore:
     def load(self) -> Image:
         partitions: dict[bytes, list[Partition]] = {}
         configs: dict[bytes, dict[str, str]] = {}
+        brokers: dict[str, dict[str, str]] = {}
         with self._lock:
             epoch = int(self._db.execute("SELECT epoch FROM cluster").fetchone()[0])
             names = self._db.execute("SELECT topic_id, name FROM topic ORDER BY name").fetchall()
             for topic_id, name, value in self._db.execute("SELECT topic_id, name, value FROM topic_config"):
                 configs.setdefault(topic_id, {})[name] = value
+            for broker, name, value in self._db.execute("SELECT broker, name, value FROM broker_config"):
+                brokers.setdefault(broker, {})[name] = value
             rows = self._db.execute(
                 "SELECT topic_id, partition, leader, leader_epoch, replicas, isr"
                 " FROM partition ORDER BY topic_id, partition"
@@ -100,20 +115,14 @@ class SQLiteStore:
                 partition = Partition(index, leader, leader_epoch, _nodes(replicas), _nodes(isr))
                 partitions.setdefault(topic_id, []).append(partition)
         topics = [Topic(name, id_, tuple(partitions.get(id_, ())), configs.get(id_, {})) for id_, name in names]
-        return Image.of(epoch, topics)
+        return Image.of(epoch, topics, brokers)
 
     def create_topic(self, topic: Topic) -> int:
         with self._change() as db:
             if db.execute("SELECT 1 FROM topic WHERE name = ?", (topic.name,)).fetchone():
                 raise MetadataError(TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
             db.execute("INSERT INTO topic VALUES (?, ?)", (topic.topic_id, topic.name))
-            db.executemany(
-                "INSERT INTO partition VALUES (?, ?, ?, ?, ?, ?)",
-                [
-                    (topic.topic_id, p.index, p.leader, p.leader_epoch, _text(p.replicas), _text(p.isr))
-                    for p in topic.partitions
-                ],
-            )
+            _write_partitions(db, topic.topic_id, topic.partitions)
             _write_configs(db, topic.topic_id, topic.configs)
             return _next_epoch(db)
 
@@ -124,11 +133,23 @@ class SQLiteStore:
             db.execute("INSERT INTO deleted_topic VALUES (?)", (topic_id,))
             return _next_epoch(db)
 
+    def add_partitions(self, name: str, partitions: Iterable[Partition]) -> int:
+        with self._change() as db:
+            _write_partitions(db, _topic_id(db, name), partitions)
+            return _next_epoch(db)
+
     def set_topic_configs(self, name: str, configs: Mapping[str, str]) -> int:
         with self._change() as db:
             topic_id = _topic_id(db, name)
             db.execute("DELETE FROM topic_config WHERE topic_id = ?", (topic_id,))
             _write_configs(db, topic_id, configs)
+            return _next_epoch(db)
+
+    def set_broker_configs(self, broker: str, configs: Mapping[str, str]) -> int:
+        with self._change() as db:
+            db.execute("DELETE FROM broker_config WHERE broker = ?", (broker,))
+            rows = [(broker, name, value) for name, value in configs.items()]
+            db.executemany("INSERT INTO broker_config VALUES (?, ?, ?)", rows)
             return _next_epoch(db)
 
     def deleted_topic_ids(self) -> frozenset[bytes]:
@@ -150,11 +171,24 @@ class SQLiteStore:
             self._db.close()
 
 
+def _execute_all(db: sqlite3.Connection, statements: str) -> None:
+    """executescript() would commit the open transaction first, and a crash could leave half a schema."""
+    for statement in filter(str.strip, statements.split(";")):
+        db.execute(statement)
+
+
 def _topic_id(db: sqlite3.Connection, name: str) -> bytes:
     row = db.execute("SELECT topic_id FROM topic WHERE name = ?", (name,)).fetchone()
     if row is None:
         raise MetadataError(UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition.")
     return bytes(row[0])
+
+
+def _write_partitions(db: sqlite3.Connection, topic_id: bytes, partitions: Iterable[Partition]) -> None:
+    db.executemany(
+        "INSERT INTO partition VALUES (?, ?, ?, ?, ?, ?)",
+        [(topic_id, p.index, p.leader, p.leader_epoch, _text(p.replicas), _text(p.isr)) for p in partitions],
+    )
 
 
 def _write_configs(db: sqlite3.Connection, topic_id: bytes, configs: Mapping[str, str]) -> None:

@@ -5,10 +5,10 @@ made its change durable; one that raises has changed nothing. Each change gives 
 contains it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from kafpy.metadata.image import Image, Topic
+from kafpy.metadata.image import Image, Partition, Topic
 
 
 class Store(Protocol):
@@ -22,7 +22,13 @@ class Store(Protocol):
     def delete_topic(self, name: str) -> int:
         """MetadataError 3 when there is none. The id stays listed in deleted_topic_ids()."""
 
-    def set_topic_configs(self, name: str, configs: Mapping[str, str]) -> int: ...
+    def add_partitions(self, name: str, partitions: Iterable[Partition]) -> int: ...
+
+    def set_topic_configs(self, name: str, configs: Mapping[str, str]) -> int:
+        """These and no others."""
+
+    def set_broker_configs(self, broker: str, configs: Mapping[str, str]) -> int:
+        """These and no others; `broker` is an id, or "" for all brokers."""
 
     def deleted_topic_ids(self) -> frozenset[bytes]:
         """Topics whose folders may still lie on a disk: deleted since the last forget_deleted_topics()."""

@@ -119,11 +119,18 @@ class Directory:
         except CheckpointError as error:
             return {}, str(error)
 
-    def write_checkpoints(
-        self, recovery_points: Mapping[TopicPartition, int], log_start_offsets: Mapping[TopicPartition, int]
-    ) -> None:
-        write(self.path / RECOVERY_POINTS, recovery_points)
-        write(self.path / LOG_START_OFFSETS, log_start_offsets)
+    def log_start_offsets(self) -> tuple[dict[TopicPartition, int], str | None]:
+        """With the reason when the file is refused: then every log starts with its first segment."""
+        try:
+            return read(self.path / LOG_START_OFFSETS), None
+        except CheckpointError as error:
+            return {}, str(error)
+
+    def write_recovery_points(self, points: Mapping[TopicPartition, int]) -> None:
+        write(self.path / RECOVERY_POINTS, points)
+
+    def write_log_start_offsets(self, offsets: Mapping[TopicPartition, int]) -> None:
+        write(self.path / LOG_START_OFFSETS, offsets)
 
     def partitions(self) -> dict[TopicPartition, Path]:
         """Folders named like partitions; whose they are, their topic id tells."""

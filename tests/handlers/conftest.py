@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from kafpy._core import batch
-from kafpy.broker import topic_config
+from kafpy.broker import config_entries, topic_config
+from kafpy.broker.config_entries import Entry, Layers
 from kafpy.broker.settings import Settings
 from kafpy.handlers.registry import SERVED, Call
 from kafpy.metadata import Image, MetadataError, Partition, Topic, topic_name
@@ -81,6 +82,9 @@ class MemoryBroker:
         for index in range(count):
             self.partitions.logs[name, index] = MemoryLog()
         return topic
+
+    def topic_config_entries(self, configs: Mapping[str, str]) -> list[Entry]:
+        return config_entries.of_topic(Layers(self.settings, {}, {}, self.settings), configs)
 
     async def delete_topic(self, name: str) -> None:
         if name not in self.image.topics:

@@ -17,7 +17,27 @@ def test_advertises_what_is_served(broker: Any, version: int) -> None:
     assert ranges.pop(0) == (0, 13)
     assert ranges.pop(1) == (4, 18)
     assert ranges == {key: (served.min, served.max) for key, served in SERVED.items()}
-    assert ranges == {2: (1, 11), 3: (0, 13), 10: (0, 6), 18: (0, 4), 19: (2, 7), 20: (1, 6), 22: (0, 5)}
+    assert ranges == {
+        2: (1, 11),
+        3: (0, 13),
+        10: (0, 6),
+        18: (0, 4),
+        19: (2, 7),
+        20: (1, 6),
+        21: (0, 2),
+        22: (0, 5),
+        23: (2, 4),
+        32: (1, 4),
+        33: (0, 2),
+        34: (1, 2),
+        35: (1, 5),
+        37: (0, 3),
+        44: (0, 1),
+        60: (0, 2),
+        61: (0, 0),
+        74: (0, 1),
+        75: (0, 0),
+    }
     assert (answer.finalized_features, answer.finalized_features_epoch, answer.unknown_tags) == ([], -1, None)
 
 

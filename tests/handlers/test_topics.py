@@ -30,9 +30,9 @@ def test_create(broker: Any, version: int) -> None:
     assert [(each.error_code, each.error_message) for each in made.values()] == [(0, None), (0, None)]
     if version >= 5:
         assert [(each.num_partitions, each.replication_factor) for each in made.values()] == [(3, 1), (5, 1)]
-        assert [(each.name, each.value, each.config_source) for each in made["a"].configs] == [
-            ("max.message.bytes", "1000", 1)
-        ]
+        configs = {each.name: (each.value, each.config_source) for each in made["a"].configs}
+        assert configs["max.message.bytes"] == ("1000", 1)
+        assert configs["segment.bytes"] == ("1073741824", 5)
     if version >= 7:
         assert made["a"].topic_id == broker.image.topic("a").topic_id
 
