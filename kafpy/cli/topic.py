@@ -19,6 +19,9 @@ COLLISION_WARNING = (
     "To avoid issues it is best to use either, but not both."
 )
 TIMEOUT_MS = 60_000
+TOPIC = 2
+"""A resource's type, in DescribeConfigs."""
+DEFAULT_CONFIG = 5
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -99,9 +102,10 @@ def describe(bootstrap: str, name: str | None, flag: str | None, if_exists: bool
     pattern = name or flag
     with _connected(bootstrap) as connection:
         topics = _topics(connection, pattern, exclude_internal)
-    _expect(topics, pattern, if_exists)
+        _expect(topics, pattern, if_exists)
+        configs = _configs(connection, [topic.name for topic in topics])
     for topic in topics:
-        click.echo(_description(topic))
+        click.echo(_description(topic, configs.get(topic.name, "")))
 
 
 @command.command()
@@ -125,11 +129,26 @@ def delete(bootstrap: str, name: str | None, flag: str | None, if_exists: bool) 
             _refuse(each.error_message or error_name(each.error_code))
 
 
-def _description(topic: Any) -> str:
+def _configs(connection: Connection, names: list[str]) -> dict[str, str]:
+    """What is not a default, as kafka-topics writes it."""
+    if not names:
+        return {}
+    request = api.DESCRIBE_CONFIGS.request
+    resources = [request.Resource(resource_type=TOPIC, resource_name=name, configuration_keys=None) for name in names]
+    answer = _call(connection, api.DESCRIBE_CONFIGS, request(resources=resources))
+    return {
+        each.resource_name: ",".join(
+            f"{config.name}={config.value}" for config in each.configs if config.config_source != DEFAULT_CONFIG
+        )
+        for each in answer.results
+    }
+
+
+def _description(topic: Any, configs: str) -> str:
     factor = len(topic.partitions[0].replica_nodes) if topic.partitions else 0
     lines = [
         f"Topic: {topic.name}\tTopicId: {format_id(topic.topic_id)}\tPartitionCount: {len(topic.partitions)}"
-        f"\tReplicationFactor: {factor}\tConfigs: "
+        f"\tReplicationFactor: {factor}\tConfigs: {configs}"
     ]
     for each in sorted(topic.partitions, key=lambda partition: int(partition.partition_index)):
         leader = "none" if each.leader_id < 0 else each.leader_id

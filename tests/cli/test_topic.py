@@ -21,8 +21,9 @@ def test_a_description_is_kafkas_byte_for_byte() -> None:
         metadata.Partition(partition_index=0, leader_id=1, replica_nodes=[1, 2], isr_nodes=[1]),
     ]
     topic = metadata.Topic(name="t", topic_id=bytes(range(16)), partitions=partitions)
-    assert _description(topic) == (
-        "Topic: t\tTopicId: AAECAwQFBgcICQoLDA0ODw\tPartitionCount: 2\tReplicationFactor: 1\tConfigs: \n"
+    assert _description(topic, "segment.ms=1,flush.ms=2") == (
+        "Topic: t\tTopicId: AAECAwQFBgcICQoLDA0ODw\tPartitionCount: 2\tReplicationFactor: 1\t"
+        "Configs: segment.ms=1,flush.ms=2\n"
         "\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1\tElr: \tLastKnownElr: \n"
         "\tTopic: t\tPartition: 1\tLeader: none\tReplicas: 2\tIsr: \tElr: \tLastKnownElr: "
     )
@@ -69,7 +70,7 @@ def test_from_creation_to_deletion(broker: SimpleNamespace) -> None:
     code, output = run("topic", "describe", "t", *at)
     assert code == 0
     assert re.fullmatch(
-        r"Topic: t\tTopicId: [\w-]{22}\tPartitionCount: 2\tReplicationFactor: 1\tConfigs: \n"
+        r"Topic: t\tTopicId: [\w-]{22}\tPartitionCount: 2\tReplicationFactor: 1\tConfigs: segment.bytes=1048576\n"
         r"\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1\tIsr: 1\tElr: \tLastKnownElr: \n"
         r"\tTopic: t\tPartition: 1\tLeader: 1\tReplicas: 1\tIsr: 1\tElr: \tLastKnownElr: \n",
         output,

@@ -101,3 +101,35 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     (tmp_path / "m.sqlite").write_bytes(b"garbage" * 1000)
     with pytest.raises(StoreError, match=r"m\.sqlite"):
         SQLiteStore(tmp_path / "m.sqlite", "c")
+
+
+def test_partitions_are_added(store: SQLiteStore) -> None:
+    store.create_topic(topic("t", 1))
+    added = (Partition(2, 1, 0, (1,), (1,)),)
+    assert store.add_partitions("t", added) == 2
+    assert store.load().topics["t"].partitions == PARTITIONS + added
+    with pytest.raises(MetadataError):
+        store.add_partitions("no", added)
+
+
+def test_broker_configs_are_replaced_whole(store: SQLiteStore, tmp_path: Path) -> None:
+    assert store.set_broker_configs("1", {"a": "1", "b": "2"}) == 1
+    assert store.set_broker_configs("", {"a": "3"}) == 2
+    assert store.set_broker_configs("1", {"b": "4"}) == 3
+    again = reopen(store, tmp_path)
+    assert again.load().broker_configs == {"1": {"b": "4"}, "": {"a": "3"}}
+    again.close()
+
+
+def test_the_first_format_is_brought_up_to_date(store: SQLiteStore, tmp_path: Path) -> None:
+    store.create_topic(topic("t", 1, a="1"))
+    store.close()
+    with sqlite3.connect(tmp_path / "m.sqlite") as db:
+        db.execute("DROP TABLE broker_config")
+        db.execute("UPDATE version SET version = 1")
+    db.close()
+    again = SQLiteStore(tmp_path / "m.sqlite", "c")
+    assert again.load().topics["t"].configs == {"a": "1"}
+    again.set_broker_configs("", {"a": "3"})
+    assert again.load().broker_configs == {"": {"a": "3"}}
+    again.close()
