@@ -24,6 +24,10 @@ from kafpy.metadata import MetadataError
 from kafpy.storage.compression import CODECS
 
 INVALID_CONFIG = 40
+MAX_VALUE_BYTES = 32767
+TOO_LONG = (
+    f"The configuration value cannot be added because it exceeds the maximum value size of {MAX_VALUE_BYTES} bytes."
+)
 AS_SENT = -1
 """For target_codec: no recompression."""
 
@@ -129,6 +133,8 @@ def validate(configs: Mapping[str, str | None]) -> None:
             raise MetadataError(INVALID_CONFIG, f"Unknown topic config name: {name}")
         if text is None:
             raise MetadataError(INVALID_CONFIG, f"Null value not supported for topic configs: {name}")
+        if len(text.encode()) > MAX_VALUE_BYTES:
+            raise MetadataError(INVALID_CONFIG, TOO_LONG)
         try:
             value = config.kind.parse(name, text)
         except SettingError as error:

@@ -1,8 +1,9 @@
 """A broker in memory, and a way to ask it over the wire's bytes."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from kafpy.metadata import Image, MetadataError, Partition, Topic, topic_name
 from kafpy.protocol import codec
 from kafpy.protocol.errors import ErrorCode
 from kafpy.protocol.table import Api
+from tests.handlers.real import RealBroker
 
 
 @dataclass
@@ -121,3 +123,11 @@ def finish(work: Any) -> Any:
 @pytest.fixture
 def broker() -> MemoryBroker:
     return MemoryBroker()
+
+
+@pytest.fixture
+def real(tmp_path: Path) -> Iterator[RealBroker]:
+    """With two directories."""
+    broker = RealBroker(tmp_path / "one", tmp_path / "two")
+    yield broker
+    broker.close()
