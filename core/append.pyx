@@ -444,10 +444,20 @@ cdef bint flush_sealed(CLog* log) noexcept nogil:
     return False
 
 
+cdef bint log_is_open(CLog* log) noexcept nogil:
+    """With `disk` held. A closed log was flushed by its close, or its folder is going to be deleted: no file may appear in it."""
+    cdef bint closed
+    log_lock(&log.lock)
+    closed = log.closed
+    log_unlock(&log.lock)
+    return not closed
+
+
 cdef void flush_rolled(Job* job) noexcept nogil:
     cdef CLog* log = (<LogJob*>job).log
     pthread_mutex_lock(&log.disk)
-    flush_sealed(log)
+    if log_is_open(log):
+        flush_sealed(log)
     pthread_mutex_unlock(&log.disk)
     end_job(<LogJob*>job)
 
@@ -483,7 +493,7 @@ cdef void group_commit(Job* job) noexcept nogil:
     cdef bint more = True
     while more:
         pthread_mutex_lock(&log.disk)
-        more = flush_once(log)
+        more = log_is_open(log) and flush_once(log)
         pthread_mutex_unlock(&log.disk)
         log_lock(&log.lock)
         if more:

@@ -361,7 +361,7 @@ cdef class Log:
         cdef bint good
         with nogil:
             pthread_mutex_lock(&self.c.disk)
-            good = flush_once(self.c)
+            good = not log_is_open(self.c) or flush_once(self.c)
             pthread_mutex_unlock(&self.c.disk)
         if not good:
             raise OSError(EIO, "cannot flush the log", self.directory)

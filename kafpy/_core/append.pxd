@@ -19,5 +19,6 @@ cdef void go_offline(CLog* log) noexcept nogil
 cdef void seal_active(CLog* log) noexcept nogil
 cdef bint add_segment(CLog* log, Segment* segment) noexcept nogil
 cdef void drop_segment(CLog* log, Segment* segment) noexcept nogil
+cdef bint log_is_open(CLog* log) noexcept nogil     # with `disk` held
 cdef bint flush_once(CLog* log) noexcept nogil      # with `disk` held
 cdef bint sync_directory(const char* directory) noexcept nogil
