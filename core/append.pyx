@@ -321,6 +321,7 @@ cdef void log_append(CLog* log, Append* first, int64_t now_ms, Mailbox* own, Let
 
 cdef void appended(CLog* log, Mailbox* own, Letter** news) noexcept nogil:
     cdef Segment* active = log.segments[log.segment_count - 1]
+    log.dirty = True
     if log.settings.flush_messages > 1:
         log.high_watermark = log.last_stable_offset = log.log_end_offset
         notify(log, own, news)

@@ -132,6 +132,7 @@ cdef class Log:
             valid = segment_load(segment, self.c.directory, file_size, self.c.settings.index_interval_bytes) if trusted else -1
             if valid < 0:
                 valid = segment_recover(segment, file_size, self.c.settings.index_interval_bytes, INT64_MAX)
+                self.c.dirty = self.c.dirty or file_size > 0
         if valid < 0:
             raise OSError(EIO, "cannot read a segment", path)
         if valid < file_size and ftruncate(segment.file.fd, valid):
@@ -383,7 +384,7 @@ cdef class Log:
             self.c.next_file = NULL
             active = self.c.segments[self.c.segment_count - 1]
             log_unlock(&self.c.lock)
-            if flush:
+            if flush and self.c.dirty:
                 good = (ftruncate(active.file.fd, active.size) == 0
                         and segment_write_index(active, self.c.directory, True) == 0 and flush_once(self.c))
             pthread_mutex_unlock(&self.c.disk)

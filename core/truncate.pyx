@@ -107,6 +107,7 @@ cdef void publish(CLog* log, int32_t at, Segment* fresh, ProducerTable* producer
     log.segments[at] = fresh
     log.segment_count = at + 1
     log.recent_count = 0
+    log.dirty = True
     log.log_end_offset = fresh.end_offset
     log.high_watermark = min(log.high_watermark, fresh.end_offset)
     log.last_stable_offset = min(log.last_stable_offset, fresh.end_offset)

@@ -96,6 +96,7 @@ cdef struct CLog:
     int64_t log_end_offset
     int64_t high_watermark
     int64_t last_stable_offset
+    bint dirty                     # has something that a clean stop must write
     int64_t recovery_point         # everything below is on the disk
     Segment** segments             # ascending; the last one is active
     int32_t segment_count
