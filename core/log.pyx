@@ -25,6 +25,7 @@ from kafpy._core.producers cimport Producer, producers_note, producers_replay
 from kafpy._core.runtime cimport Runtime, clock_wall_ms
 from kafpy._core.segment cimport *
 from kafpy._core.truncate cimport log_truncate
+from kafpy._core.upkeep cimport *
 
 SEGMENT_NAME = re.compile(r"(\d{20})\.log")
 
@@ -359,10 +360,11 @@ cdef class Log:
             log_release(self.c)
 
     def flush(self):
+        """OSError when it cannot be done, or never again: the log is closed or offline."""
         cdef bint good
         with nogil:
             pthread_mutex_lock(&self.c.disk)
-            good = not log_is_open(self.c) or flush_once(self.c)
+            good = log_is_open(self.c) and flush_once(self.c)
             pthread_mutex_unlock(&self.c.disk)
         if not good:
             raise OSError(EIO, "cannot flush the log", self.directory)

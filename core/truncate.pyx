@@ -7,7 +7,7 @@ broker that does not lead the partition: a leader's log is never cut.
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
-from kafpy._core.append cimport drop_segment, go_offline, log_announce, sync_directory
+from kafpy._core.append cimport drop_segment, go_offline, log_announce
 from kafpy._core.locate cimport open_segment, segment_holding
 from kafpy._core.partition cimport *
 from kafpy._core.posix cimport *
@@ -15,6 +15,7 @@ from kafpy._core.producers cimport ProducerTable, producers_free, producers_repl
 from kafpy._core.segment cimport (
     Segment, SegmentFile, file_open, file_ref, file_unref, segment_free, segment_new, segment_path, segment_recover
 )
+from kafpy._core.upkeep cimport sync_directory
 
 
 cdef bint log_truncate(CLog* log, int64_t offset) noexcept nogil:

@@ -10,6 +10,8 @@ from kafpy._core.segment cimport Segment, SegmentFile
 
 cdef enum: RECENT = 64             # batches whose place is known without a look at any index
 
+cdef enum: PACE_BYTES = 64 << 20   # written but left to the kernel; what is older is on its way to the disk
+
 cdef struct Recent:
     int64_t base_offset
     int64_t last_offset
