@@ -1,11 +1,14 @@
 """A refusal that a client is told: Kafka's error code and a sentence."""
 
+LONGEST_MESSAGE = 1000
+"""Sentences quote what the client sent, which may be as long as a string of the protocol can be."""
+
 
 class MetadataError(Exception):
     def __init__(self, code: int, message: str) -> None:
-        super().__init__(message)
         self.code = code
-        self.message = message
+        self.message = message if len(message) <= LONGEST_MESSAGE else message[:LONGEST_MESSAGE] + "…"
+        super().__init__(self.message)
 
 
 class StoreError(Exception):
