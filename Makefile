@@ -5,7 +5,7 @@ CORE := $(wildcard core/*.pyx core/*.pxi core/c/* kafpy/_core/*.pxd)
 MODULES := $(patsubst kafpy/_core/%.pyi,kafpy._core.%,$(wildcard kafpy/_core/*.pyi))
 PORT ?= 9092
 
-.PHONY: help build run test test-slow check lint types contracts bench cost cost-scenarios asan tsan clean
+.PHONY: help build run test test-slow fuzz check lint types contracts bench cost cost-scenarios asan tsan clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,8 +31,11 @@ run: build ## a broker on localhost:9092 with its data in ./kafpy-data
 test: build ## the quick tests
 	$(BIN)/python -m pytest -m "not slow"
 
-test-slow: build ## the long tests
+test-slow: build fuzz ## the long tests, and the fuzzer
 	$(BIN)/python -m pytest -m slow || [ $$? = 5 ]  # 5: there are none
+
+fuzz: build ## 200,000 cases of structured noise for a broker under AddressSanitizer
+	ci/fuzz 200000 20261118
 
 lint: build
 	$(BIN)/ruff check .
