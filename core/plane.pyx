@@ -29,7 +29,7 @@ from kafpy._core.turn cimport (
     ANSWER_AGAIN, ANSWER_REJECT, ANSWER_REPLY, Answer, AnswerKind, plane_look_at_clock, plane_main
 )
 
-cdef enum: ARENA_BYTES = (1 << 20) + (1 << 10)
+cdef enum: ARENA_BYTES = (1 << 20) + (4 << 10)
 cdef enum: ADDRESS_BUCKETS = 1024
 
 
@@ -71,7 +71,7 @@ cdef Plane* plane_new(Server* server, int32_t index):
     plane.server = server
     plane.index = index
     plane.next_session = int.from_bytes(os.urandom(4), "big") & 0x3FFFFFFF
-    plane.arena = <uint8_t*>malloc(ARENA_BYTES)
+    plane.arena = <uint8_t*>aligned_alloc(PAGE_BYTES, ARENA_BYTES)
     plane.epoll_fd = epoll_create1(EPOLL_CLOEXEC)
     plane.mailbox_source = SOURCE_MAILBOX
     mailbox_init(&plane.mailbox)
