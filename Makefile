@@ -5,10 +5,10 @@ CORE := $(wildcard core/*.pyx core/*.pxi core/c/* kafpy/_core/*.pxd)
 MODULES := $(patsubst kafpy/_core/%.pyi,kafpy._core.%,$(wildcard kafpy/_core/*.pyi))
 PORT ?= 9092
 
-.PHONY: help build run test test-slow check lint types contracts bench asan tsan clean
+.PHONY: help build run test test-slow fuzz check lint types contracts bench cost cost-scenarios asan tsan clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: .venv/built ## virtual environment, compiled core, editable install
 
@@ -31,8 +31,11 @@ run: build ## a broker on localhost:9092 with its data in ./kafpy-data
 test: build ## the quick tests
 	$(BIN)/python -m pytest -m "not slow"
 
-test-slow: build ## the long tests
+test-slow: build fuzz ## the long tests, and the fuzzer
 	$(BIN)/python -m pytest -m slow || [ $$? = 5 ]  # 5: there are none
+
+fuzz: build ## 200,000 cases of structured noise for a broker under AddressSanitizer
+	ci/fuzz 200000 20261118
 
 lint: build
 	$(BIN)/ruff check .
@@ -49,6 +52,12 @@ check: lint types contracts test test-slow ## everything that must hold before a
 
 bench: build ## micro benchmarks
 	$(BIN)/python -m pytest --benchmark-enable --benchmark-only bench/micro
+
+cost: build ## what a request costs beside a bare C loop; COST='--only GLOB' and more options
+	$(BIN)/python -m bench.cost.run --warm $(COST)
+
+cost-scenarios: build ## the same request with 10,000 partitions, 10 GB, Metadata, a cold reader
+	$(BIN)/python -m bench.cost.scenarios --warm $(COST)
 
 asan: build ## the core's tests under AddressSanitizer
 	ci/asan

@@ -9,6 +9,7 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memmove, memset
 from kafpy._core.atomic cimport atomic_add64
 from kafpy._core.bytes cimport put32
+from kafpy._core.posix cimport PAGE_BYTES, aligned_alloc
 from kafpy._core.segment cimport file_unref
 from kafpy._core.state cimport *
 
@@ -245,7 +246,7 @@ cdef bint connection_grow(Connection* connection, int64_t wanted) noexcept nogil
             grown = plane.spare[k]
             plane.spare[k] = NULL
         else:
-            grown = <uint8_t*>malloc(room)
+            grown = <uint8_t*>aligned_alloc(PAGE_BYTES, room)
     if grown == NULL:
         return False
     memcpy(grown, connection.buffer, connection.have)

@@ -25,6 +25,7 @@ from kafpy._core.producers cimport Producer, producers_note, producers_replay
 from kafpy._core.runtime cimport Runtime, clock_wall_ms
 from kafpy._core.segment cimport *
 from kafpy._core.truncate cimport OFFSET_BEYOND, log_delete_records, log_truncate
+from kafpy._core.upkeep cimport *
 
 SEGMENT_NAME = re.compile(r"(\d{20})\.log")
 
@@ -133,6 +134,7 @@ cdef class Log:
             valid = segment_load(segment, self.c.directory, file_size, self.c.settings.index_interval_bytes) if trusted else -1
             if valid < 0:
                 valid = segment_recover(segment, file_size, self.c.settings.index_interval_bytes, INT64_MAX)
+                self.c.dirty = self.c.dirty or file_size > 0
         if valid < 0:
             raise OSError(EIO, "cannot read a segment", path)
         if valid < file_size and ftruncate(segment.file.fd, valid):
@@ -371,10 +373,11 @@ cdef class Log:
             log_release(self.c)
 
     def flush(self):
+        """OSError when it cannot be done, or never again: the log is closed or offline."""
         cdef bint good
         with nogil:
             pthread_mutex_lock(&self.c.disk)
-            good = flush_once(self.c)
+            good = log_is_open(self.c) and flush_once(self.c)
             pthread_mutex_unlock(&self.c.disk)
         if not good:
             raise OSError(EIO, "cannot flush the log", self.directory)
@@ -396,7 +399,7 @@ cdef class Log:
             self.c.next_file = NULL
             active = self.c.segments[self.c.segment_count - 1]
             log_unlock(&self.c.lock)
-            if flush:
+            if flush and self.c.dirty:
                 good = (ftruncate(active.file.fd, active.size) == 0
                         and segment_write_index(active, self.c.directory, True) == 0 and flush_once(self.c))
             pthread_mutex_unlock(&self.c.disk)

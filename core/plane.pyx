@@ -30,7 +30,7 @@ from kafpy._core.turn cimport (
     plane_main
 )
 
-cdef enum: ARENA_BYTES = (1 << 20) + (1 << 10)
+cdef enum: ARENA_BYTES = (1 << 20) + (4 << 10)
 cdef enum: ADDRESS_BUCKETS = 1024
 cdef int64_t FOREVER_MS = 100 * 365 * 86400000LL
 
@@ -73,7 +73,7 @@ cdef Plane* plane_new(Server* server, int32_t index):
     plane.server = server
     plane.index = index
     plane.next_session = int.from_bytes(os.urandom(4), "big") & 0x3FFFFFFF
-    plane.arena = <uint8_t*>malloc(ARENA_BYTES)
+    plane.arena = <uint8_t*>aligned_alloc(PAGE_BYTES, ARENA_BYTES)
     plane.epoll_fd = epoll_create1(EPOLL_CLOEXEC)
     plane.mailbox_source = SOURCE_MAILBOX
     mailbox_init(&plane.mailbox)

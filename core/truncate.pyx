@@ -7,7 +7,7 @@ refused as by a broker that does not lead the partition: a leader's log is never
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memmove, memset
-from kafpy._core.append cimport drop_segment, go_offline, log_announce, sync_directory
+from kafpy._core.append cimport drop_segment, go_offline, log_announce
 from kafpy._core.locate cimport open_segment, segment_holding
 from kafpy._core.partition cimport *
 from kafpy._core.posix cimport *
@@ -15,6 +15,7 @@ from kafpy._core.producers cimport ProducerTable, producers_free, producers_repl
 from kafpy._core.segment cimport (
     Segment, SegmentFile, file_open, file_ref, file_unref, segment_free, segment_new, segment_path, segment_recover
 )
+from kafpy._core.upkeep cimport sync_directory
 
 
 cdef bint log_truncate(CLog* log, int64_t offset) noexcept nogil:
@@ -107,6 +108,7 @@ cdef void publish(CLog* log, int32_t at, Segment* fresh, ProducerTable* producer
     log.segments[at] = fresh
     log.segment_count = at + 1
     log.recent_count = 0
+    log.dirty = True
     log.log_end_offset = fresh.end_offset
     log.high_watermark = min(log.high_watermark, fresh.end_offset)
     log.last_stable_offset = min(log.last_stable_offset, fresh.end_offset)

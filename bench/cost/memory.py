@@ -1,45 +1,49 @@
-"""A page cache that is full before anything is measured.
+"""A page cache that is full while something is measured.
 
 On many virtual machines memory that a process or a deleted file frees goes back to the host, and touching it again
 costs seconds per gigabyte: whoever writes first pays, and it looks like the broker's cost. Clean pages of a ballast
-file stay with us, and the kernel gives them away for next to nothing.
+file stay with us, and the kernel gives them away for next to nothing. The file is one hole, read but never written: it
+takes memory and no disk.
 """
 
-import os
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
 
-FILE_BYTES = 1 << 30
-CHUNK = bytes(4 << 20)
-LITTLE = 450 << 20
+STEP = 4 << 20
+LITTLE = 600 << 20
 
 
-def free_memory() -> int:
+class Ballast:
+    """Gone with its file on leaving the `with`. One that is not wanted does nothing."""
+
+    def __init__(self, directory: Path, wanted: bool = True) -> None:
+        self._path = directory / "ballast"
+        self._wanted = wanted
+        self._size = 4 * _meminfo("MemTotal")
+        self._position = 0
+
+    def __enter__(self) -> "Ballast":
+        if self._wanted:
+            with self._path.open("wb") as file:
+                file.truncate(self._size)
+        self.fill()
+        return self
+
+    def fill(self) -> None:
+        """As much as is free, but for a little. Again now and then: hosts and kernels take idle pages back."""
+        if not self._wanted:
+            return
+        buffer = bytearray(STEP)
+        with self._path.open("rb", buffering=0) as file:
+            # not until little is free: the kernel may keep more free than that, whatever is read
+            for _ in range((_meminfo("MemFree") - LITTLE) // STEP):
+                file.seek(self._position)
+                self._position = (self._position + file.readinto(buffer)) % self._size
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        self._path.unlink(missing_ok=True)
+
+
+def _meminfo(name: str) -> int:
     text = Path("/proc/meminfo").read_text()
-    return int(text.partition("MemFree:")[2].split()[0]) * 1024
-
-
-@contextmanager
-def ballast(directory: Path, spare_disk: int, wanted: bool = True) -> Iterator[None]:
-    """Stops early, and says so, when fewer than `spare_disk` bytes of disk would be left for the measurement."""
-    files: list[Path] = []
-    try:
-        while wanted and free_memory() > LITTLE:
-            if shutil.disk_usage(directory).free < spare_disk + FILE_BYTES:
-                print(f"no disk for more ballast: {free_memory() >> 20} MB of memory stay free\n")
-                break
-            files.append(directory / f"ballast-{len(files)}")
-            _write(files[-1])
-        yield
-    finally:
-        for file in files:
-            file.unlink(missing_ok=True)
-
-
-def _write(path: Path) -> None:
-    with path.open("wb", buffering=0) as file:
-        for _ in range(FILE_BYTES // len(CHUNK)):
-            file.write(CHUNK)
-        os.fsync(file.fileno())
+    return int(text.partition(f"{name}:")[2].split()[0]) * 1024

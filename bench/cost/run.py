@@ -16,8 +16,9 @@ from dataclasses import asdict
 from pathlib import Path
 from statistics import median
 
-from bench.cost import memory, servers, tools
+from bench.cost import servers, tools
 from bench.cost.loads import FILL, FILL_BYTES, LOADS, Load, LoadFailed, Result, measure
+from bench.cost.memory import Ballast
 from bench.cost.servers import Server
 
 Pair = tuple[Result, Result]
@@ -43,7 +44,7 @@ def arguments() -> argparse.Namespace:
         "--megabytes", type=int, default=400, help="a produce load ends after these, if before its time"
     )
     parser.add_argument("--data", type=Path, default=tools.BUILD / "data", metavar="DIR", help="a disk as the broker's")
-    parser.add_argument("--warm", action="store_true", help="fill the page cache first: needs disk for what is free")
+    parser.add_argument("--warm", action="store_true", help="keep the page cache full: see bench/README.md")
     parser.add_argument("--json", type=Path, metavar="FILE", help="every run's figures")
     return parser.parse_args()
 
@@ -58,10 +59,10 @@ def main() -> None:
         needed = stored * (1 if asked.target else 2) + SPARE_DISK
         if shutil.disk_usage(directory).free < needed:
             sys.exit(f"{asked.data} has less than {needed >> 30} GB free: use --only, --repeats or --megabytes")
-        stack.enter_context(memory.ballast(directory, needed, asked.warm))
+        ballast = stack.enter_context(Ballast(directory, asked.warm))
         loop = stack.enter_context(servers.limit(directory, stored + SPARE_DISK))
         broker = stack.enter_context(measured_broker(asked, directory))
-        rows = table(loads, loop, broker, asked)
+        rows = table(loads, (loop, broker), ballast, asked)
     if asked.json:
         asked.json.write_text(json.dumps(rows, indent=1) + "\n")
 
@@ -81,7 +82,9 @@ def measured_broker(asked: argparse.Namespace, directory: Path) -> Iterator[Serv
         yield broker
 
 
-def table(loads: list[Load], loop: Server, broker: Server, asked: argparse.Namespace) -> list[dict[str, object]]:
+def table(
+    loads: list[Load], pair: tuple[Server, Server], ballast: Ballast, asked: argparse.Namespace
+) -> list[dict[str, object]]:
     """Prints rows as they come; returns all figures."""
     name = "target" if asked.target else "kafpy"
     print(
@@ -89,22 +92,25 @@ def table(loads: list[Load], loop: Server, broker: Server, asked: argparse.Names
     )
     print("|---|--:|--:|--:|--:|--:|--:|--:|")
     if any(load.kind == "fetch" for load in loads):
-        for server in (loop, broker):
+        for server in pair:
             measure(server, FILL, 60, FILL_BYTES)
     rows: list[dict[str, object]] = []
     for load in loads:
-        pairs = []
+        ballast.fill()
         try:
-            for _ in range(asked.repeats):
-                most = asked.megabytes * 1_000_000
-                pairs.append((measure(loop, load, asked.seconds, most), measure(broker, load, asked.seconds, most)))
+            runs = [measured_pair(pair, load, asked) for _ in range(asked.repeats)]
         except LoadFailed as failure:
             print(f"| {load.name} | failed: {failure} |", flush=True)
             continue
-        print(row(load, pairs), flush=True)
-        rows.append({"load": load.name, "runs": [{"loop": asdict(c), name: asdict(b)} for c, b in pairs]})
+        print(row(load, runs), flush=True)
+        rows.append({"load": load.name, "runs": [{"loop": asdict(c), name: asdict(b)} for c, b in runs]})
     print(f"\n{NOTE} {conditions(asked)}")
     return rows
+
+
+def measured_pair(pair: tuple[Server, Server], load: Load, asked: argparse.Namespace) -> Pair:
+    loop, broker = (measure(server, load, asked.seconds, asked.megabytes * 1_000_000) for server in pair)
+    return loop, broker
 
 
 def row(load: Load, pairs: list[Pair]) -> str:

@@ -19,8 +19,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
-from bench.cost import memory, servers, tools
+from bench.cost import servers, tools
 from bench.cost.loads import Load, command, measure
+from bench.cost.memory import Ballast
 from bench.cost.servers import PLANE, Server
 from kafpy.protocol import api
 
@@ -65,6 +66,7 @@ class Room:
     directory: Path
     seconds: float
     repeats: int
+    ballast: Ballast
 
     def need_disk(self, size: int) -> None:
         if (free := shutil.disk_usage(self.directory).free) < size:
@@ -85,6 +87,7 @@ def produce_cost(side: Side, load: Load, seconds: float) -> Cost:
 def compare(room: Room, name: str, plain: Side, burdened: Side) -> None:
     """Prints a row per load."""
     for load in LOADS:
+        room.ballast.fill()
         pairs = [
             (produce_cost(plain, load, room.seconds), produce_cost(burdened, load, room.seconds))
             for _ in range(room.repeats)
@@ -266,7 +269,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--data", type=Path, default=tools.BUILD / "data", metavar="DIR", help="a disk as the broker's")
-    parser.add_argument("--warm", action="store_true", help="fill the page cache first: needs disk for what is free")
+    parser.add_argument("--warm", action="store_true", help="keep the page cache full: see bench/README.md")
     return parser.parse_args()
 
 
@@ -276,11 +279,11 @@ def main() -> None:
     if not chosen:
         sys.exit(f"no scenario is called {asked.only!r}; there are: " + ", ".join(SCENARIOS))
     print("| produce beside | process µs | ratio | planes µs | ratio | p99 µs |\n|---|--:|--:|--:|--:|--:|")
-    with servers.workspace(asked.data) as directory, memory.ballast(directory, STORED_DISK, asked.warm):
+    with servers.workspace(asked.data) as directory, Ballast(directory, asked.warm) as ballast:
         for name, scenario in chosen.items():
             with servers.workspace(directory) as own:
                 try:
-                    scenario(Room(own, asked.seconds, asked.repeats))
+                    scenario(Room(own, asked.seconds, asked.repeats, ballast))
                 except Skipped as reason:
                     fact(f"{name}: skipped", str(reason))
 

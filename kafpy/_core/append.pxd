@@ -4,7 +4,6 @@ from kafpy._core.partition cimport Append, CLog, Waiter, WaiterKind
 from kafpy._core.runtime cimport Letter, Mailbox
 from kafpy._core.segment cimport Segment
 
-cdef void log_init(CLog* log) noexcept nogil
 cdef CLog* log_ref(CLog* log) noexcept nogil
 cdef void log_unref(CLog* log) noexcept nogil
 cdef bint log_policy(CLog* log, BatchPolicy* policy, int16_t attributes) noexcept nogil
@@ -12,12 +11,8 @@ cdef int16_t log_outcome(CLog* log, int64_t offset) noexcept nogil
 cdef void log_append(CLog* log, Append* first, int64_t now_ms, Mailbox* own, Letter** news) noexcept nogil
 cdef bint log_wait(CLog* log, Waiter* waiter, Mailbox* mailbox, WaiterKind kind, int64_t offset) noexcept nogil
 cdef void log_forget(Waiter* waiter) noexcept nogil
-cdef void log_quiesce(CLog* log) noexcept nogil
-cdef void log_release(CLog* log) noexcept nogil
 cdef void log_announce(CLog* log) noexcept nogil
 cdef void go_offline(CLog* log) noexcept nogil
 cdef void seal_active(CLog* log) noexcept nogil
 cdef bint add_segment(CLog* log, Segment* segment) noexcept nogil
 cdef void drop_segment(CLog* log, Segment* segment) noexcept nogil
-cdef bint flush_once(CLog* log) noexcept nogil      # with `disk` held
-cdef bint sync_directory(const char* directory) noexcept nogil

@@ -95,7 +95,7 @@ class Log:
 
     def restore_producers(self, known: Iterable[tuple[int, int, int, int, int, int]], from_offset: int) -> None: ...
     def truncate(self, offset: int) -> None:
-        """Drop the batch that holds `offset` and all behind it."""
+        """Drop the batch that holds `offset` and all behind it. Appends meanwhile get error 6. OSError as for flush."""
 
     def delete_records(self, offset: int) -> int:
         """Move the log's start up to `offset`, -1: the high watermark; the new start. IndexError beyond the watermark.
@@ -106,7 +106,9 @@ class Log:
     def release_space(self) -> None:
         """Give back what was allocated ahead, if nothing was appended since the last call."""
 
-    def flush(self) -> None: ...
+    def flush(self) -> None:
+        """OSError when it fails, or never may again: the log is closed or offline."""
+
     def close(self, flush: bool = True) -> None:
         """Stop serving, write the index files, sync. Whoever waits on it is told. flush=False: it is to be deleted."""
 

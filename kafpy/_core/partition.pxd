@@ -10,6 +10,8 @@ from kafpy._core.segment cimport Segment, SegmentFile
 
 cdef enum: RECENT = 64             # batches whose place is known without a look at any index
 
+cdef enum: PACE_BYTES = 64 << 20   # written but left to the kernel; what is older is on its way to the disk
+
 cdef struct Recent:
     int64_t base_offset
     int64_t last_offset
@@ -96,6 +98,7 @@ cdef struct CLog:
     int64_t log_end_offset
     int64_t high_watermark
     int64_t last_stable_offset
+    bint dirty                     # has something that a clean stop must write
     int64_t recovery_point         # everything below is on the disk
     Segment** segments             # ascending; the last one is active
     int32_t segment_count

@@ -49,7 +49,7 @@ async def delete_topics(broker: BrokerState, call: Call) -> Any:
 
 async def _answer(broker: BrokerState, image: Image, asked: Asked, refusal: Refusal | None) -> Any:
     topic = image.topic_by_id(asked.topic_id) if asked.name is None else image.topic(asked.name)
-    name = asked.name or (topic.name if topic else None)
+    name = asked.name if asked.name is not None else topic.name if topic else None
     code, message = refusal or (ErrorCode.NONE, None)
     if refusal is None and name is not None:
         try:

@@ -1,14 +1,16 @@
 """A refusal that a client is told: Kafka's error code and, mostly, a sentence."""
 
-MAX_MESSAGE = 2000
+LONGEST_MESSAGE = 1000
+"""Sentences quote what the client sent, which may be as long as a string of the protocol can be."""
 
 
 class MetadataError(Exception):
     def __init__(self, code: int, message: str | None) -> None:
-        """A long message is cut: it may quote what the client sent, and has to fit into a reply."""
-        super().__init__(message)
         self.code = code
-        self.message = message if message is None else message[:MAX_MESSAGE]
+        self.message = message
+        if message is not None and len(message) > LONGEST_MESSAGE:
+            self.message = message[:LONGEST_MESSAGE] + "…"
+        super().__init__(self.message)
 
 
 class StoreError(Exception):

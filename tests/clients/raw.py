@@ -62,6 +62,12 @@ class RawClient:
     def close(self) -> None:
         self._socket.close()
 
+    def __enter__(self) -> "RawClient":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     # ---- what most tests ask
 
     def create(self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> bytes:

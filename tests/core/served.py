@@ -19,7 +19,7 @@ TOPIC_ID = b"0123456789abcdef"
 
 
 def produce_frame(
-    records: bytes | None | list[bytes | None],
+    records: bytes | list[bytes | None] | None,
     *,
     version: int = 9,
     acks: int = 1,

@@ -1,4 +1,4 @@
-"""Everything at once against a few planes: produce, fetch, sessions, truncation, deletion, table and settings changes, connection churn.
+"""Everything at once: produce, fetch, sessions, truncation, deletion, table and settings changes, connection churn.
 
     python -m tests.core.stress [seconds] [seed]
 
@@ -41,7 +41,9 @@ class Stress:
         self.topics: dict[int, list[Log]] = {}
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=512)
         self.listener.setblocking(False)
-        self.planes = Planes(self.runtime, planes=planes, fetch_sessions=20, queued_max_bytes=8 << 20, max_connections=200)
+        self.planes = Planes(
+            self.runtime, planes=planes, fetch_sessions=20, queued_max_bytes=8 << 20, max_connections=200
+        )
         self.planes.listen(self.listener.fileno())
         for index in range(TOPICS):
             self.make_topic(index)
@@ -55,7 +57,11 @@ class Stress:
     def make_topic(self, index: int) -> None:
         self.generation += 1
         base = self.folder / f"{index}-{self.generation}"
-        settings = {"segment_bytes": 20_000, "index_interval_bytes": 500, "flush_messages": 1 if index == 0 else 1 << 40}
+        settings = {
+            "segment_bytes": 20_000,
+            "index_interval_bytes": 500,
+            "flush_messages": 1 if index == 0 else 1 << 40,
+        }
         self.topics[index] = [Log(self.runtime, str(base / str(part)), **settings) for part in range(PARTITIONS)]
         self.planes.publish(f"topic-{index}", self.topic_id(index), list(self.topics[index]))
 
@@ -199,7 +205,9 @@ class Stress:
     def run(self, seconds: float) -> None:
         clients = [("produce", self.produce), ("consume", self.consume)] * 2 + [("rude", self.rude)]
         jobs = [("control", self.control), ("inbox", self.inbox), *clients]
-        threads = [threading.Thread(target=self.loop, args=(f"{name} {i}", work)) for i, (name, work) in enumerate(jobs)]
+        threads = [
+            threading.Thread(target=self.loop, args=(f"{name} {i}", work)) for i, (name, work) in enumerate(jobs)
+        ]
         for thread in threads:
             thread.start()
         self.stopping.wait(seconds)

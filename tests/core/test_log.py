@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import shutil
 import threading
 from pathlib import Path
 
@@ -295,6 +296,19 @@ def test_a_closed_log_serves_nobody(runtime: Runtime, tmp_path: Path) -> None:
     with pytest.raises(OSError, match="truncate"):
         log.truncate(0)
     assert segment(tmp_path, 0, "index").exists()
+
+
+def test_nothing_appears_in_a_folder_whose_log_is_closed(runtime: Runtime, tmp_path: Path) -> None:
+    for round_ in range(30):
+        log = fresh(runtime, tmp_path / str(round_), segment_bytes=300, index_interval_bytes=0, flush_messages=1)
+        for _ in range(20):
+            append(log, make_batch())
+        log.close(flush=False)
+        shutil.rmtree(log.directory)
+        with pytest.raises(OSError, match="flush"):
+            log.flush()
+    runtime.settle()
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_closed_runtime_does_not_hang_its_logs(tmp_path: Path) -> None:

@@ -163,7 +163,12 @@ def test_a_clean_stop_leaves_nothing_to_do(runtime: Runtime, tmp_path: Path) -> 
 
 def test_left_over_files_are_cleared_away(runtime: Runtime, tmp_path: Path) -> None:
     filled(runtime, tmp_path)
-    for name in ("next", "00000000000000000000.index.tmp", "00000000000000000005.index", "00000000000000000005.timeindex"):
+    for name in (
+        "next",
+        "00000000000000000000.index.tmp",
+        "00000000000000000005.index",
+        "00000000000000000005.timeindex",
+    ):
         (tmp_path / name).write_bytes(b"junk")
     (tmp_path / "leader-epoch-checkpoint").write_text("0\n0\n")
     reopened(runtime, tmp_path)

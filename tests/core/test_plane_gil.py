@@ -1,4 +1,4 @@
-"""Nobody needs the GIL to produce and fetch: it is held for five seconds in a C call while a client in another process goes on."""
+"""Nobody needs the GIL to produce and fetch: they go on while a C call holds it for five seconds."""
 
 import ctypes
 import subprocess
