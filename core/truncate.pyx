@@ -110,6 +110,7 @@ cdef void publish(CLog* log, int32_t at, Segment* fresh, ProducerTable* producer
     log.recent_count = 0
     log.dirty = True
     log.log_end_offset = fresh.end_offset
+    log.log_start_offset = min(log.log_start_offset, fresh.end_offset)      # it may lie inside a batch that is cut off
     log.high_watermark = min(log.high_watermark, fresh.end_offset)
     log.last_stable_offset = min(log.last_stable_offset, fresh.end_offset)
     log.recovery_point = min(log.recovery_point, fresh.end_offset)

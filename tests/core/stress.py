@@ -97,8 +97,11 @@ class Stress:
             self.planes.publish(f"topic-{index}", self.topic_id(index), list(self.topics[index]))
         elif chosen < 0.8:
             log.flush()
-        elif chosen < 0.85:
+        elif chosen < 0.82:
             log.release_space()
+        elif chosen < 0.85:
+            log.delete_records(random_.randrange(log.high_watermark + 1))
+            self.counts["trimmed"] += 1
         elif chosen < 0.9:
             self.runtime.advance(random_.randrange(200))
             self.planes.wake()

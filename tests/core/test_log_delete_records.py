@@ -75,6 +75,14 @@ def test_a_look_up_by_time_finds_nothing_below_the_start(runtime: Runtime, tmp_p
     assert batch.header(found).base_offset == 120
 
 
+def test_the_end_is_cut_off_where_the_log_starts(runtime: Runtime, tmp_path: Path) -> None:
+    log = filled(runtime, tmp_path)
+    log.delete_records(123)
+    log.truncate(124)
+    assert (log.log_start_offset, log.log_end_offset) == (120, 120)
+    assert append(log, make_batch(5)) == 120
+
+
 def test_a_closed_log_refuses(runtime: Runtime, tmp_path: Path) -> None:
     log = filled(runtime, tmp_path)
     log.close()
