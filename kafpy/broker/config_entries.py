@@ -53,15 +53,23 @@ class Layers(NamedTuple):
     effective: Settings
 
 
-def of_topic(layers: Layers, configs: Mapping[str, str]) -> list[Entry]:
-    effective = Effective(layers.effective, configs)
-    entries = []
-    for name, config in sorted(CONFIGS.items()):
-        synonyms = _topic_synonyms(layers, config)
-        if name in configs:
-            synonyms = (Synonym(name, configs[name], DYNAMIC_TOPIC), *synonyms)
-        entries.append(Entry(name, effective.as_text(name), False, synonyms, config.kind.code))
-    return entries
+class TopicEntries:
+    """Of any topic of a broker; what a topic does not set is made once."""
+
+    def __init__(self, layers: Layers) -> None:
+        defaults = Effective(layers.effective, {})
+        self._defaults = [
+            Entry(name, defaults.as_text(name), False, _topic_synonyms(layers, config), config.kind.code)
+            for name, config in sorted(CONFIGS.items())
+        ]
+
+    def of(self, configs: Mapping[str, str]) -> list[Entry]:
+        return [_own(each, configs[each.name]) if each.name in configs else each for each in self._defaults]
+
+
+def _own(default: Entry, text: str) -> Entry:
+    value = to_text(CONFIGS[default.name].kind.parse(default.name, text))
+    return default._replace(value=value, synonyms=(Synonym(default.name, text, DYNAMIC_TOPIC), *default.synonyms))
 
 
 def _topic_synonyms(layers: Layers, config: Config) -> tuple[Synonym, ...]:

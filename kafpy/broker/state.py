@@ -13,7 +13,7 @@ from typing import Protocol
 import trio
 
 from kafpy.broker import config_entries, dynamic_config, topic_config
-from kafpy.broker.config_entries import Entry, Layers
+from kafpy.broker.config_entries import Entry, Layers, TopicEntries
 from kafpy.broker.partitions import Contents, Hosted, Partitions
 from kafpy.broker.settings import Settings
 from kafpy.metadata import Image, MetadataError, Partition, Store, Topic, topic_name
@@ -61,6 +61,7 @@ class BrokerState:
         self._allocating = trio.Lock()
         self._producer_ids = range(0)
         self._advertised: dict[int, tuple[str, int]] = {}
+        self._topic_entries = TopicEntries(self._layers())
 
     def advertise(self, ports: Mapping[int, str]) -> None:
         """`ports`: the listener behind each bound port."""
@@ -216,7 +217,7 @@ class BrokerState:
         return topic_config.Effective(self.settings, topic.configs).cleanup_policy()
 
     def topic_config_entries(self, configs: Mapping[str, str]) -> list[Entry]:
-        return config_entries.of_topic(self._layers(), configs)
+        return self._topic_entries.of(configs)
 
     def broker_config_entries(self) -> list[Entry]:
         return config_entries.of_broker(self._layers())
@@ -256,6 +257,7 @@ class BrokerState:
                 epoch = await trio.to_thread.run_sync(self._store.set_broker_configs, broker, configs)
                 self.image = self.image.with_broker_configs(broker, configs, epoch)
                 self.settings = settings_now(self._static, self.image)
+                self._topic_entries = TopicEntries(self._layers())
                 topics = list(self.image.topics.values())
                 await trio.to_thread.run_sync(self.partitions.configure, topics, self.settings)
 

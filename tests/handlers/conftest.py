@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from kafpy._core import batch
-from kafpy.broker import config_entries, topic_config
-from kafpy.broker.config_entries import Entry, Layers
+from kafpy.broker import topic_config
+from kafpy.broker.config_entries import Entry, Layers, TopicEntries
 from kafpy.broker.settings import Settings
 from kafpy.handlers.registry import SERVED, Call
 from kafpy.metadata import Image, MetadataError, Partition, Topic, topic_name
@@ -86,7 +86,7 @@ class MemoryBroker:
         return topic
 
     def topic_config_entries(self, configs: Mapping[str, str]) -> list[Entry]:
-        return config_entries.of_topic(Layers(self.settings, {}, {}, self.settings), configs)
+        return TopicEntries(Layers(self.settings, {}, {}, self.settings)).of(configs)
 
     async def delete_topic(self, name: str) -> None:
         if name not in self.image.topics:
