@@ -63,8 +63,13 @@ def test_a_clean_stop_is_believed_once(directory: Directory) -> None:
 
 def test_checkpoints(directory: Directory) -> None:
     assert directory.recovery_points() == ({}, None)
-    directory.write_checkpoints({("t", 0): 5}, {})
+    directory.write_recovery_points({("t", 0): 5})
     assert directory.recovery_points() == ({("t", 0): 5}, None)
+    assert directory.log_start_offsets() == ({}, None)
+    directory.write_log_start_offsets({("t", 0): 3})
+    assert directory.log_start_offsets() == ({("t", 0): 3}, None)
+    (directory.path / "log-start-offset-checkpoint").write_text("7\n")
+    assert directory.log_start_offsets()[0] == {}
     (directory.path / "recovery-point-offset-checkpoint").write_text("0\n9\n")
     points, reason = directory.recovery_points()
     assert points == {}
