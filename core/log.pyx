@@ -253,6 +253,15 @@ cdef class Log:
         return bool(value)
 
     @property
+    def failure(self):
+        cdef int value
+        with nogil:
+            log_lock(&self.c.lock)
+            value = self.c.failure
+            log_unlock(&self.c.lock)
+        return value
+
+    @property
     def segment_count(self):
         cdef int32_t value
         with nogil:
@@ -353,11 +362,21 @@ cdef class Log:
         with nogil:
             log_quiesce(self.c)
             active = self.c.segments[self.c.segment_count - 1]
-            if active.allocated > active.size and self.c.release_offset == self.c.log_end_offset:
+            if active.allocated > active.size and self.c.release_offset == self.c.log_end_offset \
+                    and not self.c.closed and not self.c.offline:
                 if ftruncate(active.file.fd, active.size) == 0:
                     active.allocated = active.size
+                else:
+                    go_offline(self.c)
             self.c.release_offset = self.c.log_end_offset
             log_release(self.c)
+
+    def fail(self, int error=EIO):
+        """Go offline because another log of the directory did."""
+        with nogil:
+            log_lock(&self.c.lock)
+            log_fail(self.c, error)
+            log_unlock(&self.c.lock)
 
     def flush(self):
         """OSError when it cannot be done, or never again: the log is closed or offline."""

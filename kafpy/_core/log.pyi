@@ -73,6 +73,10 @@ class Log:
         """A write, sync or rename failed. For good: nothing is appended or read any more."""
 
     @property
+    def failure(self) -> int:
+        """The errno that took it offline; 0 while it is not."""
+
+    @property
     def segment_count(self) -> int: ...
     @property
     def size(self) -> int: ...
@@ -97,6 +101,9 @@ class Log:
 
     def release_space(self) -> None:
         """Give back what was allocated ahead, if nothing was appended since the last call."""
+
+    def fail(self, error: int = ...) -> None:
+        """Take it offline because its directory is: whoever waits is told, nothing is written or synced any more."""
 
     def flush(self) -> None: ...
     def close(self, flush: bool = True) -> None:

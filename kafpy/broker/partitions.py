@@ -1,14 +1,18 @@
 """The partitions that this broker hosts: their folders, their logs, and what the planes know of them.
 
 Methods that touch a disk block and are called from a helper thread; publish() and withdraw() are called on the loop.
+The first write, sync, rename or truncate that fails takes its directory offline for good: nothing there is tried again.
 Changes are made by one task at a time (BrokerState's lock); log() and opening() may be asked at any time on the loop.
 """
 
 import logging
+import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from errno import EIO
 from pathlib import Path
 from typing import TypeVar
 
@@ -56,11 +60,48 @@ class Partitions:
         self._openings: dict[str, Opening] = {}
 
     def log(self, topic: str, partition: int) -> Log | None:
+        """None where there is none, or it is offline."""
         hosted = self._hosted.get(topic)
         if hosted is None or not 0 <= partition < len(hosted):
             return None
         found = hosted[partition]
-        return None if found is None else found.log
+        return None if found is None or found.log.offline else found.log
+
+    @property
+    def offline(self) -> bool:
+        """Every directory is."""
+        return all(directory.failure is not None for directory in self._directories)
+
+    def fail_directories(self) -> None:
+        """A directory in which a log went offline goes offline with all its logs."""
+        for directory in self._directories:
+            hosted = [each for each in self._each() if each.directory is directory]
+            failed = next((each for each in hosted if each.log.offline), None)
+            if failed is not None and directory.failure is None:
+                _fail(directory, f"{failed.folder.name}: {os.strerror(failed.log.failure)}")
+            if directory.failure is not None:
+                for each in hosted:
+                    each.log.fail()
+
+    @contextmanager
+    def _watched(self, directory: Directory) -> Iterator[None]:
+        """An I/O error of the block takes the directory offline; the loop hears of it as it does of a log's failure."""
+        try:
+            yield
+        except FileExistsError:
+            raise
+        except OSError as error:
+            _fail(directory, f"{error.filename or 'sync'}: {os.strerror(error.errno or EIO)}")
+            os.eventfd_write(self._runtime.failures_fd, 1)
+            raise
+
+    def lost(self) -> dict[str, set[int]]:
+        """Partitions in failed directories."""
+        return {
+            name: lost
+            for name, hosted in self._hosted.items()
+            if (lost := {index for index, each in enumerate(hosted) if each is None or each.log.offline})
+        }
 
     def opening(self, topic: str) -> Opening | None:
         return self._openings.get(topic)
@@ -77,7 +118,8 @@ class Partitions:
         }
 
         def open_one(place: Place) -> None:
-            opened[place.topic.name][place.index] = self._open_or_report(place)
+            with suppress(OSError):
+                opened[place.topic.name][place.index] = self._open(place)
 
         _in_parallel(open_one, places, self._settings.num_recovery_threads_per_data_dir * len(self._directories))
         for name, hosted in opened.items():
@@ -107,30 +149,27 @@ class Partitions:
         for hosted in self._each():
             load[hosted.directory.path] += 1
         for index in indexes:
-            directory = min(self._directories, key=lambda each: load[each.path])
+            directory = min(self._online(), key=lambda each: load[each.path], default=None)
+            if directory is None:
+                raise OSError(EIO, "every log directory is offline")
             load[directory.path] += 1
-            folder = directory.create_partition(topic.name, index, topic.topic_id)
+            with self._watched(directory):
+                folder = directory.create_partition(topic.name, index, topic.topic_id)
             yield Place(topic, index, directory, folder)
 
-    def _open_or_report(self, place: Place) -> Hosted | None:
-        try:
-            return self._open(place)
-        except OSError as error:
-            logger.error("%s is offline: %s", place.folder, error)
-            return None
-
     def _open(self, place: Place) -> Hosted:
-        snapshot = producer_snapshot.newest(place.folder, place.recovery_point)
-        log = Log(
-            self._runtime,
-            str(place.folder),
-            recovery_point=place.recovery_point,
-            clean=place.clean,
-            leader_epoch=place.topic.partitions[place.index].leader_epoch,
-            producers=snapshot.producers,
-            producers_offset=snapshot.offset,
-            **Effective(self._settings, place.topic.configs).log_settings(),
-        )
+        with self._watched(place.directory):
+            snapshot = producer_snapshot.newest(place.folder, place.recovery_point)
+            log = Log(
+                self._runtime,
+                str(place.folder),
+                recovery_point=place.recovery_point,
+                clean=place.clean,
+                leader_epoch=place.topic.partitions[place.index].leader_epoch,
+                producers=snapshot.producers,
+                producers_offset=snapshot.offset,
+                **Effective(self._settings, place.topic.configs).log_settings(),
+            )
         return Hosted(place.directory, place.folder, log)
 
     def create(self, topic: Topic) -> list[Hosted | None]:
@@ -141,14 +180,15 @@ class Partitions:
             for place in self._new_places(topic, range(len(topic.partitions))):
                 places.append(place)
                 opened.append(self._open(place))
-            for directory in self._directories:
-                directory.sync()
+            for directory in self._online():
+                with self._watched(directory):
+                    directory.sync()
         except OSError:
             for hosted in opened:
                 if hosted is not None:
-                    hosted.log.close()
+                    hosted.log.close(flush=False)
             for place in places:
-                place.directory.set_aside(place.folder)
+                self._set_aside(place.directory, place.folder)
             raise
         return opened
 
@@ -168,10 +208,18 @@ class Partitions:
         aside = []
         for hosted in withdrawn:
             hosted.log.close(flush=False)
-            aside.append(hosted.directory.set_aside(hosted.folder))
-        for directory in self._directories:
-            directory.sync()
+            aside += self._set_aside(hosted.directory, hosted.folder)
+        for directory in self._online():
+            with suppress(OSError), self._watched(directory):
+                directory.sync()
         return aside
+
+    def _set_aside(self, directory: Directory, folder: Path) -> list[Path]:
+        """Nothing where the directory is offline: the next start does it."""
+        if directory.failure is None:
+            with suppress(OSError), self._watched(directory):
+                return [directory.set_aside(folder)]
+        return []
 
     def write_checkpoints(self) -> None:
         """Recovery points of all logs; blocks. A log start offset is kept only where segments do not tell it."""
@@ -180,8 +228,9 @@ class Partitions:
             for index, each in enumerate(hosted):
                 if each is not None:
                     points[each.directory.path][name, index] = each.log.recovery_point
-        for directory in self._directories:
-            directory.write_checkpoints(points[directory.path], {})
+        for directory in self._online():
+            with suppress(OSError), self._watched(directory):
+                directory.write_checkpoints(points[directory.path], {})
 
     def release_idle_space(self) -> None:
         for hosted in list(self._each()):
@@ -190,25 +239,37 @@ class Partitions:
     def close(self) -> None:
         """A clean stop: every log flushed and closed, then the checkpoints, then the markers. Blocks."""
         threads = self._settings.num_recovery_threads_per_data_dir * len(self._directories)
-        failed: set[Path] = set()
 
         def close_one(hosted: Hosted) -> None:
-            try:
+            with suppress(OSError), self._watched(hosted.directory):
                 hosted.log.close()
-                producer_snapshot.write(hosted.folder, hosted.log.log_end_offset, hosted.log.producers())
-            except OSError as error:
-                logger.error("%s was not closed cleanly: %s", hosted.folder, error)
-                failed.add(hosted.directory.path)
+                if hosted.directory.failure is None:
+                    producer_snapshot.write(hosted.folder, hosted.log.log_end_offset, hosted.log.producers())
 
+        self.fail_directories()
         _in_parallel(close_one, list(self._each()), threads)
         self.write_checkpoints()
-        for directory in self._directories:
-            if directory.path not in failed:
+        for directory in self._online():
+            with suppress(OSError), self._watched(directory):
                 directory.mark_clean_shutdown()
+
+    def _online(self) -> list[Directory]:
+        return [directory for directory in self._directories if directory.failure is None]
 
     def _each(self) -> Iterator[Hosted]:
         for hosted in self._hosted.values():
             yield from (each for each in hosted if each is not None)
+
+
+def _fail(directory: Directory, why: str) -> None:
+    if directory.failure is None:
+        directory.failure = why
+        logger.error(
+            "%s is offline (%s): its partitions answer KAFKA_STORAGE_ERROR until the disk is repaired and the broker "
+            "started again",
+            directory.path,
+            why,
+        )
 
 
 def _topic_id(folder: Path) -> bytes | None:

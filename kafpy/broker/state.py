@@ -6,6 +6,7 @@ image; one at a time, and to its end even when whoever asked has gone.
 
 import uuid
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -146,6 +147,14 @@ class BrokerState:
                 withdrawn = self.partitions.withdraw(name)
                 aside = await trio.to_thread.run_sync(self.partitions.discard, withdrawn)
                 self._remove_later(aside)
+
+    async def lose_leaders(self) -> None:
+        """Partitions in failed directories have no leader any more. Not stored: a start finds out anew."""
+        async with self._changing:
+            for name, indexes in self.partitions.lost().items():
+                topic = self.image.topics[name]
+                lost = [replace(each, leader=-1) if each.index in indexes else each for each in topic.partitions]
+                self.image = self.image.with_topic(replace(topic, partitions=tuple(lost)), self.image.epoch)
 
     async def allocate_producer_id(self) -> int:
         """From a block that is taken from the store whole; what is left of it at a stop is never used."""

@@ -36,10 +36,14 @@ class DirectoryError(Exception):
 
 
 class Directory:
-    """Locked from construction until close(). Not thread-safe; different directories may be used in parallel."""
+    """Locked from construction until close(). Not thread-safe; different directories may be used in parallel.
+
+    Once `failure` says why, it is offline for good: nothing is written there any more.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.failure: str | None = None
         try:
             path.mkdir(parents=True, exist_ok=True)
             self._lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)

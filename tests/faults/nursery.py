@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import sysconfig
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,10 @@ class Nursery:
         errors: Path | None = None,
         **settings: Any,
     ) -> int | None:
-        """The port; None when it died before it had one. `fail`: call, part of the path, which one, errno, and so on."""
+        """The port; None when it died before it had one.
+
+        `fail`: call, part of the path, which one, errno (0: it writes half), whether all later ones fail too.
+        """
         self.status = None
         born = {
             "root": str(directories[0].parent),
@@ -122,10 +126,19 @@ def read_line() -> str:
     return line.decode().strip()
 
 
-def serve(born: dict[str, Any]) -> None:
-    import trio
+def obey(broker: Any) -> None:
+    """On a thread: what the test asks for, until it asks for the end."""
+    while (name := read_line()) not in ("stop", ""):
+        if name == "checkpoint":
+            broker.partitions.write_checkpoints()
+        elif name == "settle":
+            broker.runtime.settle()
+        say("ran", name)
+    os.kill(os.getpid(), signal.SIGTERM)
 
-    from kafpy.broker.server import Broker
+
+def serve(born: dict[str, Any]) -> None:
+    from kafpy.broker.server import Broker, run
     from kafpy.broker.settings import Settings
 
     shim = ctypes.CDLL(None)
@@ -136,22 +149,13 @@ def serve(born: dict[str, Any]) -> None:
         name, path, nth, error, on = born["fail"]
         shim.faults_fail(name.encode(), path.encode(), ctypes.c_long(nth), error, int(on))
     shim.faults_arm(born["root"].encode(), ctypes.c_long(born["kill_at"]), int(born["torn"]))
+
+    def ready(broker: Broker) -> None:
+        say("port", broker.port)
+        threading.Thread(target=obey, args=(broker,), daemon=True).start()
+
     settings = born["settings"]
-
-    async def main(broker: Broker) -> None:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(broker.serve)
-            say("port", broker.port)
-            while (name := await trio.to_thread.run_sync(read_line)) not in ("stop", ""):
-                if name == "checkpoint":
-                    await trio.to_thread.run_sync(broker.partitions.write_checkpoints)
-                elif name == "settle":
-                    await trio.to_thread.run_sync(broker.runtime.settle)
-                say("ran", name)
-            nursery.cancel_scope.cancel()
-
-    with Broker(Settings(**{**settings, "log_dirs": tuple(settings["log_dirs"])})) as broker:
-        trio.run(main, broker, clock=broker.clock)
+    run(Settings(**{**settings, "log_dirs": tuple(settings["log_dirs"])}), ready)
 
 
 def child(born: dict[str, Any], counted: int) -> None:
@@ -162,8 +166,6 @@ def child(born: dict[str, Any], counted: int) -> None:
         logging.basicConfig(format="%(levelname)s %(message)s", level=logging.WARNING, force=True)
         serve(born)
         status = 0
-    except SystemExit as error:
-        status = int(error.code or 0)
     except BaseException as error:
         logging.error("%s: %s", type(error).__name__, error)
     os.write(counted, str(ctypes.CDLL(None).faults_count()).encode())

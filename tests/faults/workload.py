@@ -136,7 +136,7 @@ def settings(directory: Path) -> Settings:
 
 
 def check(directory: Path, promises: Promises) -> None:
-    """Two restarts. The first may have to recover; it appends one record to each partition. The second has nothing to do."""
+    """Two restarts. The first may have to recover, and appends a record to each log; the second has nothing to do."""
     ends: dict[tuple[str, int], int] = {}
     with Broker(settings(directory)) as broker:
         names = set(broker._image.topics)
