@@ -113,6 +113,8 @@ cdef class Log:
         """Load or recover one segment; False when it had to be cut, so that what follows it cannot stand."""
         cdef Segment* segment = segment_new(base)
         cdef int64_t valid, file_size
+        cdef bint contiguous
+        cdef int64_t following = INT64_MAX if next_base is None else next_base
         cdef bint trusted = clean or (next_base is not None and next_base <= self.c.recovery_point)
         path = os.path.join(self.directory, f"{base:020}.log")
         if segment == NULL or not add_segment(self.c, segment):
@@ -129,19 +131,23 @@ cdef class Log:
         if segment.file == NULL:
             raise OSError(errno, "cannot open a segment", path)
         file_size = os.fstat(segment.file.fd).st_size
+        # Only a compacted segment has gaps, and that one was flushed and has its index files: one without is as it was written.
+        contiguous = not self.c.settings.keys_required and (
+            next_base is None or not os.path.exists(os.path.join(self.directory, f"{base:020}.timeindex")))
         with nogil:
             valid = segment_load(segment, self.c.directory, file_size, self.c.settings.index_interval_bytes) if trusted else -1
             if valid < 0:
-                valid = segment_recover(segment, file_size, self.c.settings.index_interval_bytes, INT64_MAX)
+                valid = segment_repair(segment, file_size, self.c.settings.index_interval_bytes, contiguous, following)
                 self.c.dirty = self.c.dirty or file_size > 0
         if valid < 0:
             raise OSError(EIO, "cannot read a segment", path)
         if valid < file_size and ftruncate(segment.file.fd, valid):
             raise OSError(errno, "cannot cut a segment's broken tail", path)
         segment.written_from = valid
-        if next_base is not None and valid == file_size:
-            self.seal_recovered(segment, path)
-        return next_base is None or valid == file_size
+        if next_base is None or valid < file_size or (contiguous and segment.end_offset != following):
+            return next_base is None
+        self.seal_recovered(segment, path)
+        return True
 
     cdef seal_recovered(self, Segment* segment, path):
         segment_seal(segment)
@@ -176,6 +182,8 @@ cdef class Log:
         cdef SegmentFile* file
         cdef int32_t i
         cdef bint good
+        if from_offset > self.c.log_end_offset:        # of another log, or of an end that was lost
+            known, from_offset = (), 0
         for info.producer_id, info.producer_epoch, info.base_sequence, info.last_offset_delta, info.base_offset, info.max_timestamp in known:
             replay_known(self.c, &info)
         for i in range(self.c.segment_count):
