@@ -104,8 +104,12 @@ cdef class Log:
         for at, base in enumerate(bases or [0]):
             last = at + 1 >= len(bases)
             if not self.open_segment(base, None if last else bases[at + 1], clean):
-                for later in bases[at + 1:]:
+                # From the end: whatever a crash leaves is a log without a gap. Durable before anything is appended: one
+                # that came back after a power cut would take the place of newer records.
+                for later in reversed(bases[at + 1:]):
                     self.remove_segment_files(later)
+                if not sync_directory(self.c.directory):
+                    raise OSError(errno, "cannot remove segments", self.directory)
                 break
         self.finish_open()
 
@@ -201,13 +205,18 @@ cdef class Log:
                 raise OSError(EIO, "cannot read a segment", path)
 
     def producers(self):
+        return self.producer_snapshot()[1]
+
+    def producer_snapshot(self):
         cdef list found = []
+        cdef int64_t offset
         cdef Producer* copy
         cdef Producer* p
         cdef int32_t i, room
         with nogil:                # no Python object is made under the lock: the GIL could change hands
             log_lock(&self.c.lock)
             room = self.c.producers.room
+            offset = self.c.log_end_offset
             copy = <Producer*>malloc((room + 1) * sizeof(Producer))
             if copy != NULL and room:
                 memcpy(copy, self.c.producers.slots, room * sizeof(Producer))
@@ -223,7 +232,7 @@ cdef class Log:
                                   p.window[p.newest].base_offset, p.last_timestamp))
         finally:
             free(copy)
-        return found
+        return offset, found
 
     # ---- what it holds
 

@@ -95,6 +95,9 @@ class Log:
     def producers(self) -> list[tuple[int, int, int, int, int, int]]:
         """Idempotent producers: id, epoch, then of their last batch first sequence, offset delta, base offset, time."""
 
+    def producer_snapshot(self) -> tuple[int, list[tuple[int, int, int, int, int, int]]]:
+        """The log end offset, and the producers at that very offset."""
+
     def restore_producers(self, known: Iterable[tuple[int, int, int, int, int, int]], from_offset: int) -> None: ...
     def truncate(self, offset: int) -> None:
         """Drop the batch that holds `offset` and all behind it."""

@@ -19,10 +19,11 @@ from typing import TypeVar
 from kafpy._core.log import Log
 from kafpy._core.plane import Planes
 from kafpy._core.runtime import Runtime
+from kafpy.broker.recovery_progress import Progress
 from kafpy.broker.settings import Settings
 from kafpy.broker.topic_config import Effective, Opening
 from kafpy.metadata import Image, Topic
-from kafpy.storage import partition_folder, producer_snapshot
+from kafpy.storage import leader_epochs, partition_folder, producer_snapshot
 from kafpy.storage.checkpoints import TopicPartition
 from kafpy.storage.directories import Directory
 
@@ -31,11 +32,13 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Hosted:
     directory: Directory
     folder: Path
     log: Log
+    snapshot_offset: int = 0
+    """Of its producers; the next one is taken when all below is on disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,7 @@ class Place:
     folder: Path
     recovery_point: int = 0
     clean: bool = True
+    new: bool = False
 
 
 class Partitions:
@@ -58,6 +62,7 @@ class Partitions:
         self._directories = directories
         self._hosted: dict[str, list[Hosted | None]] = {}
         self._openings: dict[str, Opening] = {}
+        self._snapshotting = threading.Lock()
 
     def log(self, topic: str, partition: int) -> Log | None:
         """None where there is none, or it is offline."""
@@ -118,10 +123,11 @@ class Partitions:
         }
 
         def open_one(place: Place) -> None:
-            with suppress(OSError):
+            with suppress(OSError), progress.opening(place.folder):
                 opened[place.topic.name][place.index] = self._open(place)
 
-        _in_parallel(open_one, places, self._settings.num_recovery_threads_per_data_dir * len(self._directories))
+        with Progress(len(places)) as progress:
+            _in_parallel(open_one, places, self._settings.num_recovery_threads_per_data_dir * len(self._directories))
         for name, hosted in opened.items():
             self.publish(image.topics[name], hosted)
 
@@ -155,7 +161,7 @@ class Partitions:
             load[directory.path] += 1
             with self._watched(directory):
                 folder = directory.create_partition(topic.name, index, topic.topic_id)
-            yield Place(topic, index, directory, folder)
+            yield Place(topic, index, directory, folder, new=True)
 
     def _open(self, place: Place) -> Hosted:
         with self._watched(place.directory):
@@ -170,7 +176,10 @@ class Partitions:
                 producers_offset=snapshot.offset,
                 **Effective(self._settings, place.topic.configs).log_settings(),
             )
-        return Hosted(place.directory, place.folder, log)
+            if not place.clean:
+                producer_snapshot.remove_above(place.folder, log.log_end_offset)
+            leader_epochs.bring_up_to_date(place.folder, log, new=place.new)
+        return Hosted(place.directory, place.folder, log, log.log_end_offset if place.clean else snapshot.offset)
 
     def create(self, topic: Topic) -> list[Hosted | None]:
         """Folders and logs of a new topic; OSError leaves nothing behind but folders set aside. Blocks."""
@@ -208,7 +217,8 @@ class Partitions:
         aside = []
         for hosted in withdrawn:
             hosted.log.close(flush=False)
-            aside += self._set_aside(hosted.directory, hosted.folder)
+            with self._snapshotting:
+                aside += self._set_aside(hosted.directory, hosted.folder)
         for directory in self._online():
             with suppress(OSError), self._watched(directory):
                 directory.sync()
@@ -223,14 +233,36 @@ class Partitions:
 
     def write_checkpoints(self) -> None:
         """Recovery points of all logs; blocks. A log start offset is kept only where segments do not tell it."""
+        self._write_snapshots()
         points: dict[Path, dict[TopicPartition, int]] = {directory.path: {} for directory in self._directories}
+        watermarks: dict[Path, dict[TopicPartition, int]] = {directory.path: {} for directory in self._directories}
         for name, hosted in list(self._hosted.items()):
             for index, each in enumerate(hosted):
                 if each is not None:
+                    watermarks[each.directory.path][name, index] = each.log.high_watermark
                     points[each.directory.path][name, index] = each.log.recovery_point
         for directory in self._online():
             with suppress(OSError), self._watched(directory):
                 directory.write_checkpoints(points[directory.path], {})
+                directory.write_high_watermarks(watermarks[directory.path])
+
+    def _write_snapshots(self) -> None:
+        """Of logs that rolled since their last: after a crash only what follows is replayed."""
+        for name, hosted in list(self._hosted.items()):
+            for each in hosted:
+                if each is None or each.directory.failure is not None or each.log.offline:
+                    continue
+                if each.log.recovery_point > each.snapshot_offset:
+                    self._write_snapshot(name, each)
+
+    def _write_snapshot(self, name: str, hosted: Hosted) -> None:
+        with self._snapshotting:
+            if hosted not in self._hosted.get(name, ()):
+                return  # deleted; its folder's name may be another's by now
+            with suppress(OSError), self._watched(hosted.directory):
+                offset, producers = hosted.log.producer_snapshot()
+                producer_snapshot.write(hosted.folder, offset, producers)
+                hosted.snapshot_offset = offset
 
     def release_idle_space(self) -> None:
         for hosted in list(self._each()):

@@ -154,6 +154,8 @@ def test_a_snapshot_above_the_end_is_not_believed(tmp_path: Path) -> None:
 SMALL_FILES = [
     "recovery-point-offset-checkpoint",
     "log-start-offset-checkpoint",
+    "replication-offset-checkpoint",
+    "t-0/leader-epoch-checkpoint",
     "meta.properties",
     ".kafka_cleanshutdown",
     "t-0/partition.metadata",
@@ -224,6 +226,7 @@ def test_small_files(stopped: Path, tmp_path: Path, caplog: Any, clean: bool, na
             assert offsets(log) == list(range(12))
             assert append(log, idempotent(11)) == 11
             assert append(log, idempotent(12)) == 12
+            assert (data / "t-0/leader-epoch-checkpoint").read_text() == "0\n1\n0 0\n"
     except (DirectoryError, StoreError) as refused:
         assert str(data) in str(refused)
         assert name in ("meta.properties", "metadata.sqlite")

@@ -160,6 +160,7 @@ def check(directory: Path, promises: Promises) -> None:
         for (name, index), end in ends.items():
             log = log_of(broker, name, index)
             assert log.log_end_offset == log.recovery_point == end
+            assert (directory / f"{name}-{index}" / "leader-epoch-checkpoint").read_text() == "0\n1\n0 0\n"
             assert batch.header(read_all(log)[-1]).base_offset == end - 1
     assert contents(directory) == before, "the second start had something to repair"
     check_indexes(directory)
