@@ -14,7 +14,7 @@ from kafpy._core.index cimport index_memory, index_new
 from kafpy._core.partition cimport *
 from kafpy._core.posix cimport *
 from kafpy._core.producers cimport DUPLICATE, producers_check, producers_free, producers_note
-from kafpy._core.runtime cimport Letter, Mailbox, mailbox_post, runtime_submit
+from kafpy._core.runtime cimport Letter, Mailbox, mailbox_post, runtime_alarm, runtime_submit
 from kafpy._core.segment cimport (
     Segment, file_open, file_unref, segment_free, segment_new, segment_note, segment_path, segment_seal
 )
@@ -140,9 +140,17 @@ cdef void notify(CLog* log, Mailbox* own, Letter** news) noexcept nogil:
 
 # ---- append
 
+cdef void log_fail(CLog* log, int error) noexcept nogil:
+    """Under the lock. The other logs of its directory follow when Python has heard of it."""
+    if not log.offline:
+        log.offline = True
+        log.failure = error if error else EIO
+        notify(log, NULL, NULL)
+        runtime_alarm(log.runtime)
+
+
 cdef void go_offline(CLog* log) noexcept nogil:
-    log.offline = True
-    notify(log, NULL, NULL)
+    log_fail(log, errno)
 
 
 cdef bint index_full(Segment* active, int64_t room) noexcept nogil:
@@ -246,15 +254,19 @@ cdef bint admit(CLog* log, Append* item, int64_t now_ms, int64_t next_offset) no
     return True
 
 
-cdef bint write_all(Segment* active, const iovec* vectors, int count, int64_t total) noexcept nogil:
-    return count == 0 or pwritev(active.file.fd, vectors, count, active.size) == total
+cdef int write_all(Segment* active, const iovec* vectors, int count, int64_t total) noexcept nogil:
+    """0, or why not all was written."""
+    cdef long n = pwritev(active.file.fd, vectors, count, active.size) if count else 0
+    if n < 0:
+        return errno
+    return 0 if n == total else ENOSPC
 
 
 cdef Append* append_run(CLog* log, Append* item, int64_t now_ms, bint* rolled) noexcept nogil:
     """Write as many items as go into the active segment with one call, publish them, and return the first one left."""
     cdef Segment* active = log.segments[log.segment_count - 1]
     cdef iovec[WRITE_VECTORS] vectors
-    cdef int count = 0
+    cdef int count = 0, failure
     cdef int64_t position = active.size, next_offset = log.log_end_offset
     cdef Append* first = item
     rolled[0] = False
@@ -272,8 +284,9 @@ cdef Append* append_run(CLog* log, Append* item, int64_t now_ms, bint* rolled) n
             position += item.info.size
             next_offset += <int64_t>item.info.last_offset_delta + 1
         item = item.next
-    if not write_all(active, vectors, count, position - active.size):
-        go_offline(log)
+    failure = write_all(active, vectors, count, position - active.size)
+    if failure:
+        log_fail(log, failure)
         return first
     while first != item:
         if first.position >= 0:

@@ -193,15 +193,20 @@ cdef bint take_part(FetchSession* session, FetchTopic* topic, Reader* r, int16_t
 
 # ---- trying
 
-cdef void find_log(Plane* plane, FetchPart* part) noexcept nogil:
+cdef Located find_log(Plane* plane, FetchPart* part) noexcept nogil:
+    """LOCATED: part.log is set. A partition without a log is one whose directory failed before it was opened."""
     cdef FetchTopic* named = part.topic
     cdef Topic* topic
     if part.session.by_id:
         topic = table_by_id(&plane.server.table, named.id)
     else:
         topic = table_by_name(&plane.server.table, named.name, named.name_size)
-    if topic != NULL and 0 <= part.index < topic.partitions and topic.logs[part.index] != NULL:
-        part.log = log_ref(topic.logs[part.index])
+    if topic == NULL or not 0 <= part.index < topic.partitions:
+        return LOG_CLOSED
+    if topic.logs[part.index] == NULL:
+        return LOG_OFFLINE
+    part.log = log_ref(topic.logs[part.index])
+    return LOCATED
 
 
 cdef Located locate_part(Plane* plane, Fetch* fetch, FetchPart* part, int64_t limit, bint min_one) noexcept nogil:
@@ -210,9 +215,9 @@ cdef Located locate_part(Plane* plane, Fetch* fetch, FetchPart* part, int64_t li
         return part.located
     part_release(part)
     if part.log == NULL:
-        find_log(plane, part)
-    if part.log == NULL:
-        return LOG_CLOSED
+        located = find_log(plane, part)
+        if located != LOCATED:
+            return located
     located = log_locate(part.log, part.offset, limit, fetch.committed_only, min_one, False, &part.slice, &part.position)
     if located == LOG_CLOSED:            # deleted, perhaps made again
         forget_log(part)

@@ -5,7 +5,9 @@ walk over batch headers where memory was not exact; last, whether the bytes are 
 gives up (WOULD_BLOCK) rather than wait for a disk; on a helper (`may_block`) it waits and leaves the bytes warm.
 """
 
+from libc cimport errno as libc_errno
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t
+from kafpy._core.append cimport log_fail
 from kafpy._core.atomic cimport atomic_add64, atomic_get64
 from kafpy._core.batch cimport BatchInfo, batch_header
 from kafpy._core.index cimport (
@@ -31,6 +33,7 @@ cdef struct Plan:
     int64_t boundary         # a batch starts here, the last one known at or before start + max_bytes; -1: not known
     int64_t upper            # offset limit inside this segment whose position is not known yet; -1: `end` is exact
     bint recent
+    int failure              # errno of a read that failed on a helper
 
 
 cdef Segment* segment_holding(CLog* log, int64_t offset) noexcept nogil:
@@ -138,6 +141,7 @@ cdef Located scan(Plan* plan, int64_t target, bint by_base, bint may_block, int6
             have_from = at[0]
             n = read_at(plan.file.fd, buffer, min(<int64_t>4096, plan.end - at[0]), at[0], may_block)
             if n < 61:
+                plan.failure = errno if n < 0 and may_block else 0
                 return WOULD_BLOCK if not may_block else LOG_OFFLINE
         if not batch_header(buffer + (at[0] - have_from), 61, &info):
             return LOG_OFFLINE
@@ -185,15 +189,17 @@ cdef Located resolve(Plan* plan, int64_t max_bytes, bint min_one, bint may_block
     return LOCATED
 
 
-cdef void warm(Slice* slice) noexcept nogil:
+cdef int warm(Slice* slice) noexcept nogil:
+    """0, or the errno of a read that failed."""
     cdef uint8_t[16384] scratch
     cdef int64_t done = 0
     cdef long n
     while done < slice.size:
         n = pread(slice.file.fd, scratch, min(<int64_t>16384, slice.size - done), slice.position + done)
         if n <= 0:
-            return
+            return errno if n < 0 else 0
         done += n
+    return 0
 
 
 cdef bint open_segment(CLog* log, int64_t offset) noexcept nogil:
@@ -279,6 +285,7 @@ cdef Located make_plan(CLog* log, int64_t offset, int64_t max_bytes, bint commit
     plan.start = plan.first_size = plan.boundary = plan.upper = -1
     plan.scan_from = 0
     plan.recent = False
+    plan.failure = 0
     plan_start(log, segment, plan)
     plan_end(log, segment, upper, plan)
     plan_boundary(segment, max_bytes, plan)
@@ -298,7 +305,9 @@ cdef Located log_locate(CLog* log, int64_t offset, int64_t max_bytes, bint commi
     result = make_plan(log, offset, max_bytes, committed_only, &plan, position)
     log_unlock(&log.lock)
     if result == WOULD_BLOCK and may_block:
+        libc_errno.errno = 0
         if not open_segment(log, offset):
+            read_failed(log, EIO if errno == EIO else 0)
             return LOG_OFFLINE
         log_lock(&log.lock)
         result = make_plan(log, offset, max_bytes, committed_only, &plan, position)
@@ -308,15 +317,29 @@ cdef Located log_locate(CLog* log, int64_t offset, int64_t max_bytes, bint commi
     result = resolve(&plan, max_bytes, min_one, may_block, found)
     if found.file != NULL and not plan.recent:
         if may_block:
-            warm(found)
+            plan.failure = warm(found)
+            if plan.failure:
+                file_unref(found.file)
+                found.file = NULL
+                result = LOG_OFFLINE
         elif file_resident(found.file.fd, found.position, found.size) == 0:
             file_unref(found.file)
             found.file = NULL
             result = WOULD_BLOCK
     file_unref(plan.file)
+    if plan.failure:
+        read_failed(log, plan.failure)
     if found.file == NULL:
         found.size = 0
     return result
+
+
+cdef void read_failed(CLog* log, int error) noexcept nogil:
+    """A disk that cannot be read is not to be trusted with more (LocalLog.read). 0: nothing is known against the disk."""
+    log_lock(&log.lock)
+    if error and not log.closed:
+        log_fail(log, error)
+    log_unlock(&log.lock)
 
 
 cdef struct TimeSearch:

@@ -105,8 +105,12 @@ cdef class Log:
         for at, base in enumerate(bases or [0]):
             last = at + 1 >= len(bases)
             if not self.open_segment(base, None if last else bases[at + 1], clean):
-                for later in bases[at + 1:]:
+                # From the end: whatever a crash leaves is a log without a gap. Durable before anything is appended: one
+                # that came back after a power cut would take the place of newer records.
+                for later in reversed(bases[at + 1:]):
                     self.remove_segment_files(later)
+                if not sync_directory(self.c.directory):
+                    raise OSError(errno, "cannot remove segments", self.directory)
                 break
         self.finish_open()
 
@@ -114,6 +118,8 @@ cdef class Log:
         """Load or recover one segment; False when it had to be cut, so that what follows it cannot stand."""
         cdef Segment* segment = segment_new(base)
         cdef int64_t valid, file_size
+        cdef bint contiguous
+        cdef int64_t following = INT64_MAX if next_base is None else next_base
         cdef bint trusted = clean or (next_base is not None and next_base <= self.c.recovery_point)
         path = os.path.join(self.directory, f"{base:020}.log")
         if segment == NULL or not add_segment(self.c, segment):
@@ -130,19 +136,23 @@ cdef class Log:
         if segment.file == NULL:
             raise OSError(errno, "cannot open a segment", path)
         file_size = os.fstat(segment.file.fd).st_size
+        # Only a compacted segment has gaps, and that one was flushed and has its index files: one without is as it was written.
+        contiguous = not self.c.settings.keys_required and (
+            next_base is None or not os.path.exists(os.path.join(self.directory, f"{base:020}.timeindex")))
         with nogil:
             valid = segment_load(segment, self.c.directory, file_size, self.c.settings.index_interval_bytes) if trusted else -1
             if valid < 0:
-                valid = segment_recover(segment, file_size, self.c.settings.index_interval_bytes, INT64_MAX)
+                valid = segment_repair(segment, file_size, self.c.settings.index_interval_bytes, contiguous, following)
                 self.c.dirty = self.c.dirty or file_size > 0
         if valid < 0:
             raise OSError(EIO, "cannot read a segment", path)
         if valid < file_size and ftruncate(segment.file.fd, valid):
             raise OSError(errno, "cannot cut a segment's broken tail", path)
         segment.written_from = valid
-        if next_base is not None and valid == file_size:
-            self.seal_recovered(segment, path)
-        return next_base is None or valid == file_size
+        if next_base is None or valid < file_size or (contiguous and segment.end_offset != following):
+            return next_base is None
+        self.seal_recovered(segment, path)
+        return True
 
     cdef seal_recovered(self, Segment* segment, path):
         segment_seal(segment)
@@ -178,6 +188,8 @@ cdef class Log:
         cdef SegmentFile* file
         cdef int32_t i
         cdef bint good
+        if from_offset > self.c.log_end_offset:        # of another log, or of an end that was lost
+            known, from_offset = (), 0
         for info.producer_id, info.producer_epoch, info.base_sequence, info.last_offset_delta, info.base_offset, info.max_timestamp in known:
             replay_known(self.c, &info)
         for i in range(self.c.segment_count):
@@ -195,13 +207,18 @@ cdef class Log:
                 raise OSError(EIO, "cannot read a segment", path)
 
     def producers(self):
+        return self.producer_snapshot()[1]
+
+    def producer_snapshot(self):
         cdef list found = []
+        cdef int64_t offset
         cdef Producer* copy
         cdef Producer* p
         cdef int32_t i, room
         with nogil:                # no Python object is made under the lock: the GIL could change hands
             log_lock(&self.c.lock)
             room = self.c.producers.room
+            offset = self.c.log_end_offset
             copy = <Producer*>malloc((room + 1) * sizeof(Producer))
             if copy != NULL and room:
                 memcpy(copy, self.c.producers.slots, room * sizeof(Producer))
@@ -217,7 +234,7 @@ cdef class Log:
                                   p.window[p.newest].base_offset, p.last_timestamp))
         finally:
             free(copy)
-        return found
+        return offset, found
 
     # ---- what it holds
 
@@ -253,6 +270,15 @@ cdef class Log:
             value = self.c.offline
             log_unlock(&self.c.lock)
         return bool(value)
+
+    @property
+    def failure(self):
+        cdef int value
+        with nogil:
+            log_lock(&self.c.lock)
+            value = self.c.failure
+            log_unlock(&self.c.lock)
+        return value
 
     @property
     def segment_count(self):
@@ -366,11 +392,21 @@ cdef class Log:
         with nogil:
             log_quiesce(self.c)
             active = self.c.segments[self.c.segment_count - 1]
-            if active.allocated > active.size and self.c.release_offset == self.c.log_end_offset:
+            if active.allocated > active.size and self.c.release_offset == self.c.log_end_offset \
+                    and not self.c.closed and not self.c.offline:
                 if ftruncate(active.file.fd, active.size) == 0:
                     active.allocated = active.size
+                else:
+                    go_offline(self.c)
             self.c.release_offset = self.c.log_end_offset
             log_release(self.c)
+
+    def fail(self, int error=EIO):
+        """Go offline because another log of the directory did."""
+        with nogil:
+            log_lock(&self.c.lock)
+            log_fail(self.c, error)
+            log_unlock(&self.c.lock)
 
     def flush(self):
         """OSError when it cannot be done, or never again: the log is closed or offline."""

@@ -165,8 +165,10 @@ cdef bint prepare(Plane* plane, Produce* produce, bint transactional, const int1
                 part.append.error = INVALID_REQUIRED_ACKS
             elif topic == NULL:
                 part.append.error = UNKNOWN_TOPIC_ID if walk.version >= 13 else UNKNOWN_TOPIC_OR_PARTITION
-            elif walk.partition < 0 or walk.partition >= topic.partitions or topic.logs[walk.partition] == NULL:
+            elif walk.partition < 0 or walk.partition >= topic.partitions:
                 part.append.error = UNKNOWN_TOPIC_OR_PARTITION
+            elif topic.logs[walk.partition] == NULL:      # its directory failed before it was opened
+                part.append.error = KAFKA_STORAGE_ERROR
             else:
                 part.log = log_ref(topic.logs[walk.partition])
                 native = True

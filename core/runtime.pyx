@@ -93,6 +93,11 @@ cdef bint runtime_submit(CRuntime* runtime, Job* job) noexcept nogil:
     return True
 
 
+cdef void runtime_alarm(CRuntime* runtime) noexcept nogil:
+    cdef uint64_t one = 1
+    write(runtime.failures_fd, &one, 8)
+
+
 cdef void runtime_settle(CRuntime* runtime) noexcept nogil:
     """Wait until the helpers have nothing left to do."""
     pthread_mutex_lock(&runtime.lock)
@@ -132,6 +137,7 @@ cdef class Runtime:
         if self.c == NULL:
             raise MemoryError
         self.c.owner = getpid()
+        self.c.failures_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
         pthread_mutex_init(&self.c.lock, NULL)
         pthread_cond_init(&self.c.work, NULL)
         pthread_cond_init(&self.c.idle, NULL)
@@ -139,6 +145,10 @@ cdef class Runtime:
             if thread_start(&self.c.threads[i], helper_main, self.c, b"kafpy-helper"):
                 raise OSError("cannot start a helper thread")
             self.c.helpers += 1
+
+    @property
+    def failures_fd(self):
+        return self.c.failures_fd
 
     def wall_ms(self):
         return clock_wall_ms(&self.c.clock)
@@ -175,4 +185,5 @@ cdef class Runtime:
             pthread_mutex_destroy(&self.c.lock)
             pthread_cond_destroy(&self.c.work)
             pthread_cond_destroy(&self.c.idle)
+            close(self.c.failures_fd)
             free(self.c)

@@ -133,12 +133,20 @@ cdef struct Recovery:
     int32_t interval
     int64_t before           # batches that end below this offset
     bint checked
+    bint contiguous          # every batch begins where the one before it ends
+    int64_t gap_at           # position of the last batch if it does not; else -1
+    int64_t gap_from         # where it should have begun
+    bint contradicted        # a batch that belongs into that gap follows it
 
 
 cdef bint recover_batch(void* state, const BatchInfo* info, int64_t position, const uint8_t* data) noexcept nogil:
     cdef Recovery* recovery = <Recovery*>state
     cdef Segment* segment = recovery.segment
     if info.base_offset < segment.end_offset or info.last_offset_delta < 0:
+        recovery.contradicted = (recovery.gap_at >= 0 and info.base_offset >= recovery.gap_from
+                                 and recovery.checked and batch_intact(data, info))
+        return False
+    if recovery.contiguous and info.base_offset != segment.end_offset:
         return False
     if info.base_offset + info.last_offset_delta - segment.base_offset > 0x7FFFFFFF:
         return False
@@ -146,13 +154,30 @@ cdef bint recover_batch(void* state, const BatchInfo* info, int64_t position, co
         return False
     if recovery.checked and not batch_intact(data, info):
         return False
+    recovery.gap_at = position if info.base_offset != segment.end_offset else -1
+    recovery.gap_from = segment.end_offset
     segment_note(segment, info, info.base_offset, position, recovery.interval)
     return True
 
 
 cdef int64_t segment_recover(Segment* segment, int64_t file_size, int32_t interval, int64_t before) noexcept nogil:
     """Read every batch that ends below `before`, check it, and build the index anew. Returns the valid size; -1 on a read error."""
-    cdef Recovery recovery = Recovery(segment, interval, before, True)
+    cdef Recovery recovery = Recovery(segment, interval, before, True, False, -1, -1, False)
+    return recover(&recovery, file_size)
+
+
+cdef int64_t segment_repair(Segment* segment, int64_t file_size, int32_t interval, bint contiguous, int64_t next_base) noexcept nogil:
+    """The same of a file that a crash may have torn. A base offset lies outside the CRC: one that is too high is known by the
+    batch behind it, by the segment behind it, or by the one before it where all offsets must be there."""
+    cdef Recovery recovery = Recovery(segment, interval, INT64_MAX, True, contiguous, -1, -1, False)
+    cdef int64_t valid = recover(&recovery, file_size)
+    if valid >= 0 and recovery.gap_at >= 0 and (recovery.contradicted or segment.end_offset > next_base):
+        valid = recover(&recovery, recovery.gap_at)
+    return valid
+
+
+cdef int64_t recover(Recovery* recovery, int64_t file_size) noexcept nogil:
+    cdef Segment* segment = recovery.segment
     index_free(segment.index)
     segment.index = index_new()
     segment.end_offset = segment.base_offset
@@ -160,7 +185,7 @@ cdef int64_t segment_recover(Segment* segment, int64_t file_size, int32_t interv
     segment.max_timestamp = segment.max_timestamp_offset = segment.first_timestamp = -1
     if segment.index == NULL:
         return -1
-    return batches_visit(segment.file.fd, 0, file_size, True, recover_batch, &recovery)
+    return batches_visit(segment.file.fd, 0, file_size, True, recover_batch, recovery)
 
 
 cdef bint note_first(void* state, const BatchInfo* info, int64_t position, const uint8_t* data) noexcept nogil:
@@ -172,7 +197,7 @@ cdef int64_t segment_load(Segment* segment, const char* directory, int64_t file_
     """Trust the files of a cleanly stopped broker: index as written, headers only behind its last entry. -1: recover instead."""
     cdef char[4200] offset_path
     cdef char[4200] time_path
-    cdef Recovery recovery = Recovery(segment, interval, INT64_MAX, False)
+    cdef Recovery recovery = Recovery(segment, interval, INT64_MAX, False, False, -1, -1, False)
     cdef int64_t from_position = 0, end
     cdef int32_t last = -1
     cdef uint32_t last_relative = 0

@@ -75,6 +75,10 @@ class Log:
         """A write, sync or rename failed. For good: nothing is appended or read any more."""
 
     @property
+    def failure(self) -> int:
+        """The errno that took it offline; 0 while it is not."""
+
+    @property
     def segment_count(self) -> int: ...
     @property
     def size(self) -> int: ...
@@ -93,6 +97,9 @@ class Log:
     def producers(self) -> list[tuple[int, int, int, int, int, int]]:
         """Idempotent producers: id, epoch, then of their last batch first sequence, offset delta, base offset, time."""
 
+    def producer_snapshot(self) -> tuple[int, list[tuple[int, int, int, int, int, int]]]:
+        """The log end offset, and the producers at that very offset."""
+
     def restore_producers(self, known: Iterable[tuple[int, int, int, int, int, int]], from_offset: int) -> None: ...
     def truncate(self, offset: int) -> None:
         """Drop the batch that holds `offset` and all behind it. Appends meanwhile get error 6. OSError as for flush."""
@@ -105,6 +112,9 @@ class Log:
 
     def release_space(self) -> None:
         """Give back what was allocated ahead, if nothing was appended since the last call."""
+
+    def fail(self, error: int = ...) -> None:
+        """Take it offline because its directory is: whoever waits is told, nothing is written or synced any more."""
 
     def flush(self) -> None:
         """OSError when it fails, or never may again: the log is closed or offline."""

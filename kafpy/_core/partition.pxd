@@ -93,6 +93,7 @@ cdef struct CLog:
     int32_t leader_epoch
     bint leader
     bint offline                   # a write, sync or rename failed; for good
+    int failure                    # errno of that
     bint closed
     int64_t log_start_offset
     int64_t log_end_offset

@@ -45,6 +45,7 @@ cdef extern from "<errno.h>" nogil:
     enum: ENOENT
     enum: EEXIST
     enum: EIO
+    enum: ENOSPC
 
 cdef extern from "<time.h>" nogil:
     struct timespec:

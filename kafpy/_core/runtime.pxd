@@ -48,10 +48,12 @@ cdef struct CRuntime:
     int busy
     int stopping
     int helpers
+    int failures_fd           # eventfd: a log went offline
     int owner                 # process that has the threads: a fork's child has none and leaves everything alone
     pthread_t threads[MAX_HELPERS]
     int64_t index_bytes       # atomic: sealed segments' indexes held in memory
 
+cdef void runtime_alarm(CRuntime* runtime) noexcept nogil     # a log went offline: Python looks which
 cdef bint runtime_submit(CRuntime* runtime, Job* job) noexcept nogil    # False: it is closed, nobody will run the job
 cdef void runtime_settle(CRuntime* runtime) noexcept nogil
 cdef int thread_start(pthread_t* thread, void* (*main)(void*) noexcept nogil, void* arg, const char* name) noexcept nogil

@@ -9,6 +9,10 @@ class Runtime:
     """Helper threads run from construction to close(); they do what may block on a disk, never take the GIL."""
 
     def __new__(cls, helpers: int = 2) -> Self: ...
+    @property
+    def failures_fd(self) -> int:
+        """An eventfd, readable when a log has gone offline since it was read."""
+
     def wall_ms(self) -> int:
         """Milliseconds since 1970, moved on by advance()."""
 

@@ -39,6 +39,7 @@ cdef void segment_note(Segment* segment, const BatchInfo* info, int64_t base_off
 ctypedef bint (*Visitor)(void* state, const BatchInfo* info, int64_t position, const uint8_t* data) noexcept nogil
 cdef int64_t batches_visit(int fd, int64_t start, int64_t end, bint whole, Visitor visit, void* state) noexcept nogil
 cdef int64_t segment_recover(Segment* segment, int64_t file_size, int32_t interval, int64_t before) noexcept nogil
+cdef int64_t segment_repair(Segment* segment, int64_t file_size, int32_t interval, bint contiguous, int64_t next_base) noexcept nogil
 cdef int64_t segment_load(Segment* segment, const char* directory, int64_t file_size, int32_t interval) noexcept nogil
 cdef int segment_write_index(Segment* segment, const char* directory, bint sync) noexcept nogil
 cdef void segment_seal(Segment* segment) noexcept nogil

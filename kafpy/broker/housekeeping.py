@@ -1,15 +1,14 @@
-"""What the broker does by the clock: checkpoints, space of idle logs, removing what deletions set aside."""
+"""What the broker does unasked: checkpoints, idle logs' space, removing deleted folders, taking directories offline."""
 
-import logging
+import os
 from pathlib import Path
 
 import trio
 
 from kafpy.broker.partitions import Partitions
 from kafpy.broker.settings import Settings
+from kafpy.broker.state import BrokerState
 from kafpy.storage.directories import remove
-
-logger = logging.getLogger(__name__)
 
 IDLE_SECONDS = 60
 
@@ -17,11 +16,16 @@ IDLE_SECONDS = 60
 async def write_checkpoints(partitions: Partitions, settings: Settings) -> None:
     while True:
         await trio.sleep(settings.log_flush_offset_checkpoint_interval_ms / 1000)
-        try:
-            await trio.to_thread.run_sync(partitions.write_checkpoints)
-        except OSError as error:
-            # an old checkpoint costs time after a crash, never records
-            logger.warning("checkpoints were not written: %s", error)
+        await trio.to_thread.run_sync(partitions.write_checkpoints)
+
+
+async def watch_directories(failures_fd: int, state: BrokerState) -> None:
+    """Until no directory is left."""
+    while not state.partitions.offline:
+        await trio.lowlevel.wait_readable(failures_fd)
+        os.eventfd_read(failures_fd)
+        state.partitions.fail_directories()
+        await state.lose_leaders()
 
 
 async def release_idle_space(partitions: Partitions) -> None:

@@ -1,6 +1,7 @@
 """The partitions that this broker hosts: their folders, their logs, and what the planes know of them.
 
 Methods that touch a disk block and are called from a helper thread; publish() and withdraw() are called on the loop.
+The first write, sync, rename or truncate that fails takes its directory offline for good: nothing there is tried again.
 Changes are made by one task at a time (BrokerState's lock); log() and opening() may be asked at any time on the loop.
 """
 
@@ -9,6 +10,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from errno import EIO
 from pathlib import Path
@@ -17,10 +19,11 @@ from typing import TypeVar
 from kafpy._core.log import Log
 from kafpy._core.plane import Planes
 from kafpy._core.runtime import Runtime
+from kafpy.broker.recovery_progress import Progress
 from kafpy.broker.settings import Settings
 from kafpy.broker.topic_config import Effective, Opening
 from kafpy.metadata import Image, Topic
-from kafpy.storage import partition_folder, producer_snapshot
+from kafpy.storage import leader_epochs, partition_folder, producer_snapshot
 from kafpy.storage.checkpoints import TopicPartition
 from kafpy.storage.directories import Directory
 
@@ -29,11 +32,13 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Hosted:
     directory: Directory
     folder: Path
     log: Log
+    snapshot_offset: int = 0
+    """Of its producers; the next one is taken when all below is on disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,7 @@ class Place:
     recovery_point: int = 0
     log_start_offset: int = 0
     clean: bool = True
+    new: bool = False
 
 
 @dataclass(slots=True)
@@ -69,13 +75,51 @@ class Partitions:
         self._hosted: dict[str, list[Hosted | None]] = {}
         self._openings: dict[str, Opening] = {}
         self._checkpointing = threading.Lock()
+        self._snapshotting = threading.Lock()
 
     def log(self, topic: str, partition: int) -> Log | None:
+        """None where there is none, or it is offline."""
         hosted = self._hosted.get(topic)
         if hosted is None or not 0 <= partition < len(hosted):
             return None
         found = hosted[partition]
-        return None if found is None else found.log
+        return None if found is None or found.log.offline else found.log
+
+    @property
+    def offline(self) -> bool:
+        """Every directory is."""
+        return all(directory.failure is not None for directory in self._directories)
+
+    def fail_directories(self) -> None:
+        """A directory in which a log went offline goes offline with all its logs."""
+        for directory in self._directories:
+            hosted = [each for _, _, each in self.hosted() if each.directory is directory]
+            failed = next((each for each in hosted if each.log.offline), None)
+            if failed is not None and directory.failure is None:
+                _fail(directory, f"{failed.folder.name}: {os.strerror(failed.log.failure)}")
+            if directory.failure is not None:
+                for each in hosted:
+                    each.log.fail()
+
+    @contextmanager
+    def _watched(self, directory: Directory) -> Iterator[None]:
+        """An I/O error of the block takes the directory offline; the loop hears of it as it does of a log's failure."""
+        try:
+            yield
+        except FileExistsError:
+            raise
+        except OSError as error:
+            _fail(directory, f"{error.filename or 'sync'}: {os.strerror(error.errno or EIO)}")
+            os.eventfd_write(self._runtime.failures_fd, 1)
+            raise
+
+    def lost(self) -> dict[str, set[int]]:
+        """Partitions in failed directories."""
+        return {
+            name: lost
+            for name, hosted in self._hosted.items()
+            if (lost := {index for index, each in enumerate(hosted) if each is None or each.log.offline})
+        }
 
     def opening(self, topic: str) -> Opening | None:
         return self._openings.get(topic)
@@ -92,9 +136,11 @@ class Partitions:
         }
 
         def open_one(place: Place) -> None:
-            opened[place.topic.name][place.index] = self._open_or_report(place)
+            with suppress(OSError), progress.opening(place.folder):
+                opened[place.topic.name][place.index] = self._open(place)
 
-        _in_parallel(open_one, places, self._settings.num_recovery_threads_per_data_dir * len(self._directories))
+        with Progress(len(places)) as progress:
+            _in_parallel(open_one, places, self._settings.num_recovery_threads_per_data_dir * len(self._directories))
         for name, hosted in opened.items():
             self.publish(image.topics[name], hosted)
 
@@ -126,32 +172,32 @@ class Partitions:
         for _, _, hosted in self.hosted():
             load[hosted.directory.path] += 1
         for index in indexes:
-            directory = min(self._directories, key=lambda each: load[each.path])
+            directory = min(self._online(), key=lambda each: load[each.path], default=None)
+            if directory is None:
+                raise OSError(EIO, "every log directory is offline")
             load[directory.path] += 1
-            folder = directory.create_partition(topic.name, index, topic.topic_id)
-            yield Place(topic, index, directory, folder)
-
-    def _open_or_report(self, place: Place) -> Hosted | None:
-        try:
-            return self._open(place)
-        except OSError as error:
-            logger.error("%s is offline: %s", place.folder, error)
-            return None
+            with self._watched(directory):
+                folder = directory.create_partition(topic.name, index, topic.topic_id)
+            yield Place(topic, index, directory, folder, new=True)
 
     def _open(self, place: Place) -> Hosted:
-        snapshot = producer_snapshot.newest(place.folder, place.recovery_point)
-        log = Log(
-            self._runtime,
-            str(place.folder),
-            recovery_point=place.recovery_point,
-            clean=place.clean,
-            log_start_offset=place.log_start_offset,
-            leader_epoch=place.topic.partitions[place.index].leader_epoch,
-            producers=snapshot.producers,
-            producers_offset=snapshot.offset,
-            **Effective(self._settings, place.topic.configs).log_settings(),
-        )
-        return Hosted(place.directory, place.folder, log)
+        with self._watched(place.directory):
+            snapshot = producer_snapshot.newest(place.folder, place.recovery_point)
+            log = Log(
+                self._runtime,
+                str(place.folder),
+                recovery_point=place.recovery_point,
+                clean=place.clean,
+                log_start_offset=place.log_start_offset,
+                leader_epoch=place.topic.partitions[place.index].leader_epoch,
+                producers=snapshot.producers,
+                producers_offset=snapshot.offset,
+                **Effective(self._settings, place.topic.configs).log_settings(),
+            )
+            if not place.clean:
+                producer_snapshot.remove_above(place.folder, log.log_end_offset)
+            leader_epochs.bring_up_to_date(place.folder, log, new=place.new)
+        return Hosted(place.directory, place.folder, log, log.log_end_offset if place.clean else snapshot.offset)
 
     def create(self, topic: Topic, first: int = 0) -> list[Hosted | None]:
         """Folders and logs of a new topic, or of its partitions from `first` on.
@@ -164,14 +210,15 @@ class Partitions:
             for place in self._new_places(topic, range(first, len(topic.partitions))):
                 places.append(place)
                 opened.append(self._open(place))
-            for directory in self._directories:
-                directory.sync()
+            for directory in self._online():
+                with self._watched(directory):
+                    directory.sync()
         except OSError:
             for hosted in opened:
                 if hosted is not None:
-                    hosted.log.close()
+                    hosted.log.close(flush=False)
             for place in places:
-                place.directory.set_aside(place.folder)
+                self._set_aside(place.directory, place.folder)
             raise
         return opened
 
@@ -204,13 +251,23 @@ class Partitions:
         aside = []
         for hosted in withdrawn:
             hosted.log.close(flush=False)
-            aside.append(hosted.directory.set_aside(hosted.folder))
-        for directory in self._directories:
-            directory.sync()
+            with self._snapshotting:
+                aside += self._set_aside(hosted.directory, hosted.folder)
+        for directory in self._online():
+            with suppress(OSError), self._watched(directory):
+                directory.sync()
         if any(hosted.log.log_start_offset for hosted in withdrawn):
             # a topic of the same name must not start where this one did
-            self.write_log_start_offsets()
+            with suppress(OSError):
+                self.write_log_start_offsets()
         return aside
+
+    def _set_aside(self, directory: Directory, folder: Path) -> list[Path]:
+        """Nothing where the directory is offline: the next start does it."""
+        if directory.failure is None:
+            with suppress(OSError), self._watched(directory):
+                return [directory.set_aside(folder)]
+        return []
 
     def delete_records(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | Exception]:
         """Moves the starts of logs, durably. IndexError for an offset beyond the high watermark. Blocks."""
@@ -221,28 +278,61 @@ class Partitions:
                 results[name, index] = log.delete_records(offset) if log else OSError(EIO, "the log is offline")
             except (IndexError, OSError) as error:
                 results[name, index] = error
-        self.write_log_start_offsets()
+        try:
+            self.write_log_start_offsets()
+        except OSError as error:
+            results = {key: error if isinstance(result, int) else result for key, result in results.items()}
         return results
 
     def write_checkpoints(self) -> None:
-        """Recovery points and starts of all logs; blocks."""
+        """Recovery points, high watermarks and starts of all logs, and snapshots of those that rolled; blocks."""
+        self._write_snapshots()
         with self._checkpointing:
             for directory, points in self._per_directory(lambda log: log.recovery_point):
-                directory.write_recovery_points(points)
-        self.write_log_start_offsets()
+                with suppress(OSError), self._watched(directory):
+                    directory.write_recovery_points(points)
+            for directory, watermarks in self._per_directory(lambda log: log.high_watermark):
+                with suppress(OSError), self._watched(directory):
+                    directory.write_high_watermarks(watermarks)
+        with suppress(OSError):
+            self.write_log_start_offsets()
 
     def write_log_start_offsets(self) -> None:
-        """0 is not written: it goes without saying."""
+        """0 is not written: it goes without saying. OSError when a directory did not take it; it is offline then."""
+        failure: OSError | None = None
         with self._checkpointing:
             for directory, starts in self._per_directory(lambda log: log.log_start_offset):
-                directory.write_log_start_offsets({key: start for key, start in starts.items() if start > 0})
+                try:
+                    with self._watched(directory):
+                        directory.write_log_start_offsets({key: start for key, start in starts.items() if start > 0})
+                except OSError as error:
+                    failure = error
+        if failure is not None:
+            raise failure
 
     def _per_directory(self, of: Callable[[Log], int]) -> Iterator[tuple[Directory, dict[TopicPartition, int]]]:
+        """Of directories that are online."""
         found: dict[Path, dict[TopicPartition, int]] = {directory.path: {} for directory in self._directories}
         for name, index, each in self.hosted():
             found[each.directory.path][name, index] = of(each.log)
-        for directory in self._directories:
+        for directory in self._online():
             yield directory, found[directory.path]
+
+    def _write_snapshots(self) -> None:
+        """Of logs that rolled since their last: after a crash only what follows is replayed."""
+        for name, _, each in self.hosted():
+            online = each.directory.failure is None and not each.log.offline
+            if online and each.log.recovery_point > each.snapshot_offset:
+                self._write_snapshot(name, each)
+
+    def _write_snapshot(self, name: str, hosted: Hosted) -> None:
+        with self._snapshotting:
+            if hosted not in self._hosted.get(name, ()):
+                return  # deleted; its folder's name may be another's by now
+            with suppress(OSError), self._watched(hosted.directory):
+                offset, producers = hosted.log.producer_snapshot()
+                producer_snapshot.write(hosted.folder, offset, producers)
+                hosted.snapshot_offset = offset
 
     def hosted(self) -> Iterator[tuple[str, int, Hosted]]:
         """All of them, with topic and index; from any thread."""
@@ -277,21 +367,22 @@ class Partitions:
     def close(self) -> None:
         """A clean stop: every log flushed and closed, then the checkpoints, then the markers. Blocks."""
         threads = self._settings.num_recovery_threads_per_data_dir * len(self._directories)
-        failed: set[Path] = set()
 
         def close_one(hosted: Hosted) -> None:
-            try:
+            with suppress(OSError), self._watched(hosted.directory):
                 hosted.log.close()
-                producer_snapshot.write(hosted.folder, hosted.log.log_end_offset, hosted.log.producers())
-            except OSError as error:
-                logger.error("%s was not closed cleanly: %s", hosted.folder, error)
-                failed.add(hosted.directory.path)
+                if hosted.directory.failure is None:
+                    producer_snapshot.write(hosted.folder, hosted.log.log_end_offset, hosted.log.producers())
 
+        self.fail_directories()
         _in_parallel(close_one, [hosted for _, _, hosted in self.hosted()], threads)
         self.write_checkpoints()
-        for directory in self._directories:
-            if directory.path not in failed:
+        for directory in self._online():
+            with suppress(OSError), self._watched(directory):
                 directory.mark_clean_shutdown()
+
+    def _online(self) -> list[Directory]:
+        return [directory for directory in self._directories if directory.failure is None]
 
 
 def _space(path: str) -> tuple[int, int]:
@@ -301,6 +392,17 @@ def _space(path: str) -> tuple[int, int]:
     except OSError:
         return -1, -1
     return volume.f_blocks * volume.f_frsize, volume.f_bavail * volume.f_frsize
+
+
+def _fail(directory: Directory, why: str) -> None:
+    if directory.failure is None:
+        directory.failure = why
+        logger.error(
+            "%s is offline (%s): its partitions answer KAFKA_STORAGE_ERROR until the disk is repaired and the broker "
+            "started again",
+            directory.path,
+            why,
+        )
 
 
 def _topic_id(folder: Path) -> bytes | None:

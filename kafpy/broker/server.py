@@ -78,7 +78,7 @@ class Broker:
         return self._bound[0].port
 
     async def serve(self) -> None:
-        """Until cancelled. Runs under self.clock."""
+        """Until cancelled, or until every directory is offline. Runs under self.clock."""
         async with trio.open_nursery() as nursery:
             state = BrokerState(
                 settings=self.settings,
@@ -93,6 +93,8 @@ class Broker:
             nursery.start_soon(housekeeping.release_idle_space, self.partitions)
             nursery.start_soon(housekeeping.remove_after, 0, self._left_behind)
             nursery.start_soon(Inbox(self.planes, state).serve)
+            await housekeeping.watch_directories(self.runtime.failures_fd, state)
+            nursery.cancel_scope.cancel()
 
     def close(self) -> None:
         """Clean: clients get the replies that are due, logs are flushed, the next start has nothing to recover."""
@@ -106,18 +108,28 @@ class Broker:
 
 
 def run(settings: Settings, ready: Callable[[Broker], None]) -> None:
-    """Serves until SIGTERM or SIGINT; `ready` is called when clients are accepted."""
+    """Serves until SIGTERM or SIGINT; `ready` is called when clients are accepted.
+
+    DirectoryError when every directory is offline.
+    """
     with Broker(settings) as broker:
         trio.run(_serve_until_signal, broker, ready, clock=broker.clock)
+        if broker.partitions.offline:
+            raise DirectoryError("every log directory is offline; the broker stops")
 
 
 async def _serve_until_signal(broker: Broker, ready: Callable[[Broker], None]) -> None:
     with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(broker.serve)
+            nursery.start_soon(_serve, broker, nursery.cancel_scope)
             ready(broker)
             await anext(aiter(signals))
             nursery.cancel_scope.cancel()
+
+
+async def _serve(broker: Broker, scope: trio.CancelScope) -> None:
+    await broker.serve()
+    scope.cancel()
 
 
 def _directory(undo: ExitStack, path: Path) -> Directory:

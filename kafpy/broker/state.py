@@ -261,6 +261,14 @@ class BrokerState:
                 topics = list(self.image.topics.values())
                 await trio.to_thread.run_sync(self.partitions.configure, topics, self.settings)
 
+    async def lose_leaders(self) -> None:
+        """Partitions in failed directories have no leader any more. Not stored: a start finds out anew."""
+        async with self._changing:
+            for name, indexes in self.partitions.lost().items():
+                topic = self.image.topics[name]
+                lost = [replace(each, leader=-1) if each.index in indexes else each for each in topic.partitions]
+                self.image = self.image.with_topic(replace(topic, partitions=tuple(lost)), self.image.epoch)
+
     async def allocate_producer_id(self) -> int:
         """From a block that is taken from the store whole; what is left of it at a stop is never used."""
         async with self._allocating:

@@ -57,14 +57,14 @@ def _look_up(broker: BrokerState, call: Call, name: str, part: Any) -> Found | E
     if topic is None or not 0 <= part.partition_index < len(topic.partitions):
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     partition = topic.partitions[part.partition_index]
+    log = broker.partitions.log(name, part.partition_index)
+    if log is None:
+        return ErrorCode.KAFKA_STORAGE_ERROR
     if partition.leader != broker.node_id:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
     refused = check_epoch(part.current_leader_epoch, partition)
     if refused:
         return refused
-    log = broker.partitions.log(name, part.partition_index)
-    if log is None:
-        return ErrorCode.KAFKA_STORAGE_ERROR
     if part.timestamp < EARLIEST_PENDING_UPLOAD or call.header.api_version < SINCE.get(part.timestamp, 0):
         return ErrorCode.UNSUPPORTED_VERSION
     try:

@@ -68,6 +68,8 @@ class Fragments:
                     leader_epoch=partition.leader_epoch,
                     replica_nodes=partition.replicas,
                     isr_nodes=partition.isr,
+                    # the replicas of a partition without a leader are all offline, or one of them would lead
+                    offline_replicas=partition.replicas if partition.leader < 0 else (),
                 )
                 for partition in topic.partitions
             ],

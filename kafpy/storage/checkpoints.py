@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
+HIGH_WATERMARKS = "replication-offset-checkpoint"
 LOG_START_OFFSETS = "log-start-offset-checkpoint"
 
 _VERSION = "0"

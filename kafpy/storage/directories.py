@@ -3,7 +3,7 @@
 .lock                              flock of the broker that uses it (held while `Directory` is open)
 meta.properties                    version=1, cluster.id, node.id, directory.id
 .kafka_cleanshutdown               left by a clean stop; deleted before anything is used, so that a crash looks like one
-recovery-point-offset-checkpoint, log-start-offset-checkpoint
+recovery-point-offset-checkpoint, log-start-offset-checkpoint, replication-offset-checkpoint (high watermarks)
 topic-N/                           partitions
 """
 
@@ -16,6 +16,7 @@ from pathlib import Path
 
 from kafpy.storage import partition_folder
 from kafpy.storage.checkpoints import (
+    HIGH_WATERMARKS,
     LOG_START_OFFSETS,
     RECOVERY_POINTS,
     CheckpointError,
@@ -36,10 +37,14 @@ class DirectoryError(Exception):
 
 
 class Directory:
-    """Locked from construction until close(). Not thread-safe; different directories may be used in parallel."""
+    """Locked from construction until close(). Not thread-safe; different directories may be used in parallel.
+
+    Once `failure` says why, it is offline for good: nothing is written there any more.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.failure: str | None = None
         try:
             path.mkdir(parents=True, exist_ok=True)
             self._lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -131,6 +136,10 @@ class Directory:
 
     def write_log_start_offsets(self, offsets: Mapping[TopicPartition, int]) -> None:
         write(self.path / LOG_START_OFFSETS, offsets)
+
+    def write_high_watermarks(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """For replicas that start again: they follow from there. A log that is alone is committed to its end."""
+        write(self.path / HIGH_WATERMARKS, offsets)
 
     def partitions(self) -> dict[TopicPartition, Path]:
         """Folders named like partitions; whose they are, their topic id tells."""

@@ -23,6 +23,8 @@ logger = logging.getLogger(__name__)
 VERSION = 1
 NO_COORDINATOR_EPOCH = -1
 NO_TRANSACTION = -1
+KEPT = 3
+"""One may lie above what is on disk after a crash; those below it are still of use."""
 
 _HEADER = struct.Struct(">hIi")
 _ENTRY = struct.Struct(">qhiqiqiq")
@@ -50,7 +52,7 @@ NOTHING = Snapshot(0, [])
 
 
 def write(folder: Path, offset: int, producers: Iterable[tuple[int, int, int, int, int, int]]) -> None:
-    """Replaces the folder's older snapshots. Sequences wrap from 2^31-1 to 0, as Kafka counts them.
+    """Keeps the newest few of the folder's snapshots. Sequences wrap from 2^31-1 to 0, as Kafka counts them.
 
     Not synced: the CRC tells when a crash tore it.
     """
@@ -72,9 +74,8 @@ def write(folder: Path, offset: int, producers: Iterable[tuple[int, int, int, in
     )
     body = struct.pack(">i", len(entries) // _ENTRY.size) + entries
     path.write_bytes(struct.pack(">hI", VERSION, crc32c(body)) + body)
-    for other in folder.glob("*.snapshot"):
-        if other != path:
-            other.unlink()
+    for other in sorted(folder.glob("*.snapshot"))[:-KEPT]:
+        other.unlink()
 
 
 def newest(folder: Path, up_to: int) -> Snapshot:
@@ -87,6 +88,13 @@ def newest(folder: Path, up_to: int) -> Snapshot:
         if producers is not None:
             return Snapshot(offset, producers)
     return NOTHING
+
+
+def remove_above(folder: Path, end: int) -> None:
+    """Those of records that a crash took: others will get their offsets."""
+    for path in folder.glob("*.snapshot"):
+        if _is_offset(path.stem) and int(path.stem) > end:
+            path.unlink()
 
 
 def _is_offset(text: str) -> bool:

@@ -121,6 +121,8 @@ def by_thread(pid: int, out: Path) -> dict[str, list[str]]:
     for line in out.read_text().splitlines():
         tid, call = line.split(None, 1)
         name = Path(f"/proc/{pid}/task/{tid}/comm").read_text().strip()
+        if call.startswith("<..."):
+            continue  # the second half of one that was interrupted by another thread's
         if ".log" in call or "index" in call or "sync" in call:
             found.setdefault(name, []).append(call)
     return found

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from kafpy._core.crc32c import crc32c
-from kafpy.storage.producer_snapshot import NOTHING, ProducerEntry, Snapshot, newest, write
+from kafpy.storage.producer_snapshot import NOTHING, ProducerEntry, Snapshot, newest, remove_above, write
 
 ENTRIES = [ProducerEntry(7, 1, 5, 3, 100, 1234), ProducerEntry(2**40, 0, 2**31 - 2, 4, 0, -1)]
 
@@ -13,7 +13,7 @@ def test_what_was_known_is_known_again(tmp_path: Path) -> None:
     assert newest(tmp_path, 104) == Snapshot(104, ENTRIES)
     assert newest(tmp_path, 1000) == Snapshot(104, ENTRIES)
     write(tmp_path, 200, [])
-    assert [path.name for path in tmp_path.iterdir()] == ["00000000000000000200.snapshot"]
+    assert sorted(int(path.stem) for path in tmp_path.iterdir()) == [104, 200]
     assert newest(tmp_path, 200) == Snapshot(200, [])
 
 
@@ -65,3 +65,11 @@ def test_a_damaged_one_is_passed_over(tmp_path: Path, damage: str) -> None:
     path.write_bytes(b"" if damage == "empty" else data[:-1] if damage == "cut" else data)
     (tmp_path / "x.snapshot").write_bytes(b"")
     assert newest(tmp_path, 1000) == NOTHING
+
+
+def test_the_newest_few_are_kept(tmp_path: Path) -> None:
+    for offset in (5, 100, 30, 70):
+        write(tmp_path, offset, [])
+    assert sorted(int(path.stem) for path in tmp_path.iterdir()) == [30, 70, 100]
+    remove_above(tmp_path, 70)
+    assert sorted(int(path.stem) for path in tmp_path.iterdir()) == [30, 70]
