@@ -130,6 +130,8 @@ class Partitions:
         known = {(place.topic.name, place.index) for place in places}
         for topic in image.topics.values():
             missing = [each.index for each in topic.partitions if (topic.name, each.index) not in known]
+            for index in missing:
+                logger.warning("%s-%d has no folder in any log directory; it starts empty", topic.name, index)
             places += self._new_places(topic, missing)
         opened: dict[str, list[Hosted | None]] = {
             name: [None] * len(topic.partitions) for name, topic in image.topics.items()

@@ -5,7 +5,6 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -208,7 +207,7 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("harm", HARM)
 @pytest.mark.parametrize("name", SMALL_FILES)
 @pytest.mark.parametrize("clean", [True, False], ids=["stopped", "killed"])
-def test_small_files(stopped: Path, tmp_path: Path, caplog: Any, clean: bool, name: str, harm: str) -> None:
+def test_small_files(stopped: Path, tmp_path: Path, clean: bool, name: str, harm: str) -> None:
     """Made again, or refused with a line that names the file; never does an offset go back unsaid."""
     data = tmp_path / "data"
     shutil.copytree(stopped, data)
@@ -238,3 +237,14 @@ def test_small_files(stopped: Path, tmp_path: Path, caplog: Any, clean: bool, na
             log = broker.partitions.log("t", 0)
             assert log is not None
             assert offsets(log) == list(range(13))
+
+
+def test_a_lost_folder_is_told(stopped: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    data = tmp_path / "data"
+    shutil.copytree(stopped, data)
+    shutil.rmtree(data / "t-0")
+    with Broker(settings(data)) as broker:
+        log = broker.partitions.log("t", 0)
+        assert log is not None
+        assert log.log_end_offset == 0
+    assert "t-0 has no folder in any log directory; it starts empty" in caplog.messages
