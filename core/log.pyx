@@ -170,8 +170,10 @@ cdef class Log:
 
     cdef finish_open(self):
         cdef Segment* active = self.c.segments[self.c.segment_count - 1]
-        # A log that lost its end in a crash may stop short of where it is said to start.
-        self.c.log_start_offset = min(max(self.c.log_start_offset, self.c.segments[0].base_offset), active.end_offset)
+        # A start beyond the end is a damaged checkpoint, or a log that lost its end with the power: then rather show what
+        # was deleted than hide what was not.
+        if self.c.log_start_offset < self.c.segments[0].base_offset or self.c.log_start_offset > active.end_offset:
+            self.c.log_start_offset = self.c.segments[0].base_offset
         self.c.log_end_offset = active.end_offset
         self.c.high_watermark = self.c.last_stable_offset = active.end_offset
         self.c.recovery_point = min(max(self.c.recovery_point, active.base_offset), active.end_offset)
