@@ -8,7 +8,7 @@ write (next file, space, sync) is a helper's job.
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc, realloc
-from kafpy._core.atomic cimport atomic_add32, atomic_add64, atomic_swap32
+from kafpy._core.atomic cimport atomic_add32, atomic_add64, atomic_get32, atomic_swap32
 from kafpy._core.batch cimport BatchInfo, BatchPolicy, batch_stamp
 from kafpy._core.index cimport index_memory, index_new
 from kafpy._core.partition cimport *
@@ -108,6 +108,14 @@ cdef void log_forget(Waiter* waiter) noexcept nogil:
     waiter.log = NULL
     log_unlock(&log.lock)
     log_unref(log)
+
+
+cdef void waiter_drop(Waiter* waiter) noexcept nogil:
+    """Unregister; freed now, or by its letter when one is under way."""
+    log_forget(waiter)
+    waiter.owner = NULL
+    if not atomic_get32(&waiter.queued):
+        free(waiter)
 
 
 cdef int16_t log_outcome(CLog* log, int64_t offset) noexcept nogil:

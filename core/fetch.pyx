@@ -14,9 +14,9 @@ reply     throttle int32, error int16, session id int32 (7), [topic, [partition,
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
-from kafpy._core.append cimport log_forget, log_ref, log_unref, log_wait
-from kafpy._core.atomic cimport atomic_get32, counter_add
-from kafpy._core.bytes cimport put16, put32, put64, put_uvarint
+from kafpy._core.append cimport log_ref, log_unref, log_wait, waiter_drop
+from kafpy._core.atomic cimport counter_add
+from kafpy._core.bytes cimport put16, put32, put64, put_count, put_uvarint
 from kafpy._core.connection cimport slot_file, slot_finish, slot_hang_up, slot_hold, slot_ready, slot_room
 from kafpy._core.locate cimport log_locate
 from kafpy._core.partition cimport *
@@ -329,10 +329,7 @@ cdef bint watch(Plane* plane, FetchPart* part) noexcept nogil:
 
 cdef void drop_waiter(FetchPart* part) noexcept nogil:
     if part.waiter != NULL:
-        log_forget(part.waiter)
-        part.waiter.owner = NULL
-        if not atomic_get32(&part.waiter.queued):
-            free(part.waiter)
+        waiter_drop(part.waiter)
         part.waiter = NULL
 
 
@@ -463,13 +460,6 @@ cdef void complete(Plane* plane, Fetch* fetch) noexcept nogil:
         slot_ready(slot)
     else:
         slot_hang_up(slot)
-
-
-cdef int put_count(uint8_t* p, bint flexible, int32_t count) noexcept nogil:
-    if flexible:
-        return put_uvarint(p, <uint32_t>count + 1)
-    put32(p, count)
-    return 4
 
 
 cdef bint write_head(Slot* slot, int16_t error, int32_t session_id, FetchTopic* topic) noexcept nogil:

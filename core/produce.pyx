@@ -12,10 +12,10 @@ reply     [topic, [partition, error int16, base offset int64, append time int64,
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
-from kafpy._core.append cimport log_append, log_forget, log_outcome, log_policy, log_ref, log_unref, log_wait
-from kafpy._core.atomic cimport atomic_get32, counter_add
+from kafpy._core.append cimport log_append, log_outcome, log_policy, log_ref, log_unref, log_wait, waiter_drop
+from kafpy._core.atomic cimport counter_add
 from kafpy._core.batch cimport BatchPolicy, batch_check, batch_stamp_append_time, batch_stamp_create_time
-from kafpy._core.bytes cimport get16, put16, put32, put64, put_uvarint
+from kafpy._core.bytes cimport get16, put16, put32, put64, put_count, put_uvarint
 from kafpy._core.connection cimport slot_finish, slot_hang_up, slot_ready, slot_room, turn_alloc
 from kafpy._core.partition cimport *
 from kafpy._core.reader cimport *
@@ -283,13 +283,6 @@ cdef void answer(Plane* plane, Produce* produce) noexcept nogil:
     slot_ready(slot)
 
 
-cdef int put_count(uint8_t* p, bint flexible, int32_t count) noexcept nogil:
-    if flexible:
-        return put_uvarint(p, <uint32_t>count + 1)
-    put32(p, count)
-    return 4
-
-
 cdef uint8_t* write_topic(uint8_t* p, Walk* walk) noexcept nogil:
     if walk.version < 13:
         if walk.flexible:
@@ -418,14 +411,6 @@ cdef Commit* commit_new(Plane* plane, Slot* slot, int32_t parts) noexcept nogil:
         commit.waiters = <Waiter**>(commit + 1)
         commit.error_at = <int32_t*>(commit.waiters + parts)
     return commit
-
-
-cdef void waiter_drop(Waiter* waiter) noexcept nogil:
-    """Unregister; freed now, or by its letter when one is under way."""
-    log_forget(waiter)
-    waiter.owner = NULL
-    if not atomic_get32(&waiter.queued):
-        free(waiter)
 
 
 cdef void commit_free(Plane* plane, Commit* commit) noexcept nogil:

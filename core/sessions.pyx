@@ -8,8 +8,9 @@ send. Everything else in the session costs nothing per request. A session belong
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy
-from kafpy._core.append cimport log_forget, log_unref
-from kafpy._core.atomic cimport atomic_get32, counter_add
+from kafpy._core.append cimport log_unref, waiter_drop
+from kafpy._core.atomic cimport counter_add
+from kafpy._core.bytes cimport hash_bytes
 from kafpy._core.segment cimport file_unref
 from kafpy._core.state cimport *
 
@@ -95,14 +96,6 @@ cdef void session_free(Plane* plane, FetchSession* session) noexcept nogil:
 
 
 # ---- topics and partitions
-
-cdef uint64_t hash_bytes(const uint8_t* data, int32_t size) noexcept nogil:
-    cdef uint64_t h = 0xCBF29CE484222325ULL
-    cdef int32_t i
-    for i in range(size):
-        h = (h ^ data[i]) * 0x100000001B3ULL
-    return h ^ (h >> 29)
-
 
 cdef bint is_topic(FetchTopic* topic, bint by_id, const uint8_t* key, int32_t size) noexcept nogil:
     if by_id:
@@ -277,9 +270,6 @@ cdef void part_free(FetchSession* session, FetchPart* part) noexcept nogil:
     if part.search != NULL:
         (<Search*>part.search).part = NULL
     if part.waiter != NULL:
-        log_forget(part.waiter)
-        part.waiter.owner = NULL
-        if not atomic_get32(&part.waiter.queued):     # else its letter frees it
-            free(part.waiter)
+        waiter_drop(part.waiter)
     log_unref(part.log)
     free(part)

@@ -8,17 +8,10 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp
 from kafpy._core.append cimport log_unref
 from kafpy._core.atomic cimport atomic_add64, atomic_fence, atomic_get64, atomic_get_ptr, atomic_set64, atomic_set_ptr
+from kafpy._core.bytes cimport hash_bytes
 from kafpy._core.posix cimport pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_unlock, usleep
 
 cdef void* REMOVED = <void*>1
-
-
-cdef uint64_t hash_bytes(const uint8_t* data, int64_t size) noexcept nogil:
-    cdef uint64_t h = 0xCBF29CE484222325ULL
-    cdef int64_t i
-    for i in range(size):
-        h = (h ^ data[i]) * 0x100000001B3ULL
-    return h ^ (h >> 29)
 
 
 cdef Buckets* buckets_new(int64_t room) noexcept nogil:

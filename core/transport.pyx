@@ -270,11 +270,6 @@ cdef bint within_limits(Server* server, const Address* peer) noexcept nogil:
     return True
 
 
-cdef struct Arrival:
-    Letter letter                # first member
-    Connection* connection
-
-
 cdef void accept_ready(Plane* plane, Listener* listener) noexcept nogil:
     """Take new connections and deal them out to the planes in turn."""
     cdef sockaddr_storage from_kernel

@@ -318,11 +318,6 @@ cdef void read_mail(Plane* plane) noexcept nogil:
         letter = after
 
 
-cdef struct Arrival:
-    Letter letter
-    Connection* connection
-
-
 # ---- time
 
 cdef void fire_timers(Plane* plane) noexcept nogil:

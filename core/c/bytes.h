@@ -28,4 +28,16 @@ static inline int put_uvarint(uint8_t *p, uint32_t v) {
   p[n++] = (uint8_t)v;
   return n;
 }
+/* An array's count as a reply has it; -1 for null. Returns the bytes used. */
+static inline int put_count(uint8_t *p, int flexible, int32_t count) {
+  if (flexible) return put_uvarint(p, (uint32_t)count + 1);
+  put32(p, (uint32_t)count);
+  return 4;
+}
+/* FNV-1a with its high bits folded in, for the tables of topics. */
+static inline uint64_t hash_bytes(const uint8_t *p, int64_t n) {
+  uint64_t h = 0xCBF29CE484222325ULL;
+  for (int64_t i = 0; i < n; i++) h = (h ^ p[i]) * 0x100000001B3ULL;
+  return h ^ (h >> 29);
+}
 #endif

@@ -11,6 +11,7 @@ cdef int16_t log_outcome(CLog* log, int64_t offset) noexcept nogil
 cdef void log_append(CLog* log, Append* first, int64_t now_ms, Mailbox* own, Letter** news) noexcept nogil
 cdef bint log_wait(CLog* log, Waiter* waiter, Mailbox* mailbox, WaiterKind kind, int64_t offset) noexcept nogil
 cdef void log_forget(Waiter* waiter) noexcept nogil
+cdef void waiter_drop(Waiter* waiter) noexcept nogil
 cdef void log_announce(CLog* log) noexcept nogil
 cdef void go_offline(CLog* log) noexcept nogil                   # under the lock, right after the call that failed: errno says why
 cdef void log_fail(CLog* log, int error) noexcept nogil

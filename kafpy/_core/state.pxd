@@ -87,6 +87,10 @@ cdef struct Connection:
     Connection* older
     int64_t active_ns        # real
 
+cdef struct Arrival:         # a new connection, on its way to the plane that gets it
+    Letter letter            # first member
+    Connection* connection
+
 cdef struct Timer:
     int64_t deadline_ns      # of the broker's clock
     int32_t at               # in the heap; -1: not set
