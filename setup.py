@@ -16,6 +16,13 @@ defines = [f"-D{name}" for name in os.environ.get("KAFPY_DEFINES", "").split()]
 headers = sorted(str(path) for path in Path("core/c").glob("*.h"))
 
 
+build_dir = Path(f"build/cython{'-' + sanitizer if sanitizer else ''}")
+for declared in Path("kafpy/_core").glob("*.pxd"):
+    made = build_dir / "core" / f"{declared.stem}.c"
+    if made.exists() and made.stat().st_mtime < declared.stat().st_mtime:
+        made.unlink()  # Cython does not see that a module's own .pxd changed when that lies in another folder
+
+
 def native(source: Path) -> Extension:
     return Extension(
         f"kafpy._core.{source.stem}",
@@ -32,7 +39,7 @@ def native(source: Path) -> Extension:
 setup(
     ext_modules=cythonize(
         [native(source) for source in sorted(Path("core").glob("*.pyx"))],
-        build_dir=f"build/cython{'-' + sanitizer if sanitizer else ''}",
+        build_dir=str(build_dir),
         nthreads=2,
         compiler_directives={
             "language_level": 3,

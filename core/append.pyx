@@ -161,6 +161,12 @@ cdef void go_offline(CLog* log) noexcept nogil:
     log_fail(log, errno)
 
 
+cdef void disk_failed(CLog* log) noexcept nogil:
+    """go_offline(), unless descriptors are all that was missing: nothing was written then, and it may be tried again."""
+    if errno != EMFILE and errno != ENFILE:
+        go_offline(log)
+
+
 cdef bint index_full(Segment* active, int64_t room) noexcept nogil:
     """OffsetIndex.isFull and TimeIndex.isFull, which keeps its last place for the roll."""
     return active.index.offset_count >= room // 8 or active.index.time_count >= room // 12 - 1
@@ -319,16 +325,17 @@ cdef void log_append(CLog* log, Append* first, int64_t now_ms, Mailbox* own, Let
     log_lock(&log.lock)
     before = log.log_end_offset
     while item != NULL and not refusal:
-        if log.closed:
+        if not log.leader:                   # a closed one has a successor then, in another directory
+            refusal = NOT_LEADER_OR_FOLLOWER
+        elif log.closed:
             refusal = UNKNOWN_TOPIC_OR_PARTITION
         elif log.offline:
             refusal = KAFKA_STORAGE_ERROR
-        elif not log.leader:
-            refusal = NOT_LEADER_OR_FOLLOWER
         else:
             item = append_run(log, item, now_ms, &rolled)
             if rolled and not log.offline and not roll(log):
-                go_offline(log)
+                disk_failed(log)
+                refusal = KAFKA_STORAGE_ERROR
     while item != NULL:
         item.error = item.error or refusal
         item.position = item.base_offset = -1
@@ -346,14 +353,22 @@ cdef void appended(CLog* log, Mailbox* own, Letter** news) noexcept nogil:
         notify(log, own, news)
     if log.log_end_offset - log.recovery_point >= log.settings.flush_messages:
         start_job(log, &log.flushing)
-    if active.size >= MEBIBYTE and wants_preparation(log, active):
+    if wants_preparation(log, active):
         start_job(log, &log.preparing)
 
 
 cdef bint wants_preparation(CLog* log, Segment* active) noexcept nogil:
-    return ((active.allocated - active.size < MEBIBYTE // 2 and active.allocated < log.settings.segment_bytes)
-            or active.size - active.paced >= 2 * PACE_BYTES
-            or (log.next_file == NULL and active.size > log.settings.segment_bytes // 2))
+    if log.next_file == NULL and roll_is_near(log, active):
+        return True
+    return active.size >= MEBIBYTE and ((active.allocated - active.size < MEBIBYTE // 2 and active.allocated < log.settings.segment_bytes)
+                                        or active.size - active.paced >= 2 * PACE_BYTES)
+
+
+cdef bint roll_is_near(CLog* log, const Segment* active) noexcept nogil:
+    """Half full, or almost as old as it may get. Segments below a mebibyte that fill up are too many to prepare for."""
+    return ((active.size >= MEBIBYTE and active.size > log.settings.segment_bytes // 2)
+            or (active.first_timestamp >= 0
+                and active.max_timestamp - active.first_timestamp > log.settings.segment_ms - log.settings.segment_ms // 64))
 
 
 cdef void start_job(CLog* log, LogJob* job) noexcept nogil:

@@ -158,6 +158,7 @@ cdef int16_t check_times(const BatchInfo* info, const BatchPolicy* policy,
 cdef int16_t batch_check(const uint8_t* data, int64_t size, const BatchPolicy* policy, BatchInfo* info) noexcept nogil:
     cdef int64_t earliest, latest, max_timestamp = 0
     cdef int16_t error = check_frame(data, size, policy)
+    info.bad_record = -1
     if error:
         return error
     load_header(data, info)
@@ -174,7 +175,7 @@ cdef int16_t batch_check(const uint8_t* data, int64_t size, const BatchPolicy* p
         latest = INT64_MAX
     if not info.attributes & CODEC_MASK:
         error = batch_walk(data + HEADER_SIZE, size - HEADER_SIZE, info.count, policy.keys_required,
-                           info.base_timestamp, earliest, latest, &max_timestamp)
+                           info.base_timestamp, earliest, latest, &max_timestamp, &info.bad_record)
         if error:
             return error
         if not policy.log_append_time and not info.attributes & LOG_APPEND_TIME:
@@ -294,19 +295,22 @@ def check_records(records, int32_t count, *, int64_t base_timestamp=0, int64_t e
                   int64_t latest=INT64_MAX, bint keys_required=False):
     cdef _Pin pin = _Pin(records)
     cdef int64_t max_timestamp
+    cdef int32_t bad_record
     cdef int16_t error
     with nogil:
         error = batch_walk(pin.data, pin.view.len, count, keys_required, base_timestamp, earliest, latest,
-                           &max_timestamp)
+                           &max_timestamp, &bad_record)
     return error
 
 
 def max_timestamp(records, int32_t count, int64_t base_timestamp):
     cdef _Pin pin = _Pin(records)
     cdef int64_t found = 0
+    cdef int32_t bad_record
     cdef int16_t error
     with nogil:
-        error = batch_walk(pin.data, pin.view.len, count, False, base_timestamp, INT64_MIN, INT64_MAX, &found)
+        error = batch_walk(pin.data, pin.view.len, count, False, base_timestamp, INT64_MIN, INT64_MAX, &found,
+                           &bad_record)
     if error:
         raise CorruptBatch("a record lies about its length or time")
     return found

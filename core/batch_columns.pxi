@@ -192,11 +192,11 @@ cdef object filled(list batches, const Sums* sums, int64_t next_offset):
     return columns
 
 
-def decode_columns(record_sets, decompress=None, *, bint control=False, bint check_crcs=True):
+# Every whole batch that is wanted, opened and checked; and the offset behind the last one, -1 where there is none.
+cdef tuple opened_batches(record_sets, decompress, bint control, bint check_crcs, Sums* sums):
     cdef _Pin pin = _Pin(record_sets)
     cdef _Opened opened
     cdef BatchInfo info
-    cdef Sums sums = Sums(0, 0, 0, 0, 0, 0)
     cdef int64_t position = 0, size = pin.view.len, next_offset = -1
     cdef bint whole
     batches = []
@@ -214,11 +214,38 @@ def decode_columns(record_sets, decompress=None, *, bint control=False, bint che
         if control or not info.attributes & CONTROL:
             opened = open_batch(record_sets, pin, position, &info, decompress)
             with nogil:
-                whole = count_records(opened.records, opened.size, info.count, &sums)
+                whole = count_records(opened.records, opened.size, info.count, sums)
             if not whole or info.count < 0:
                 raise CorruptBatch(f"the records of the batch at byte {position} do not add up")
             batches.append(opened)
         position += info.size
+    return batches, next_offset
+
+
+def decode_columns(record_sets, decompress=None, *, bint control=False, bint check_crcs=True):
+    cdef Sums sums = Sums(0, 0, 0, 0, 0, 0)
+    batches, next_offset = opened_batches(record_sets, decompress, control, check_crcs, &sums)
     if sums.headers > INT32_MAX:
         raise OverflowError("more than 2**31 headers in one call")
     return filled(batches, &sums, next_offset)
+
+
+cdef object bytes_of(const Slice* field):
+    return None if field.size < 0 else PyBytes_FromStringAndSize(<const char*>field.data, field.size)
+
+
+def decode_pairs(record_sets, decompress=None):
+    cdef Sums sums = Sums(0, 0, 0, 0, 0, 0)
+    cdef _Opened opened
+    cdef const uint8_t* p
+    cdef Record record
+    cdef list pairs = []
+    batches, next_offset = opened_batches(record_sets, decompress, False, True, &sums)
+    for opened in batches:
+        p = opened.records
+        for _ in range(opened.info.count):
+            p = read_record(p, opened.records + opened.size, &record)
+            if p == NULL:
+                raise CorruptBatch("the buffer changed while it was read")
+            pairs.append((opened.info.base_offset + record.offset_delta, bytes_of(&record.key), bytes_of(&record.value)))
+    return pairs, next_offset

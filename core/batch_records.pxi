@@ -132,7 +132,7 @@ cdef bint walk_headers(const Record* record, const uint8_t* end, int64_t* key_by
 
 cdef int16_t batch_walk(const uint8_t* records, int64_t size, int32_t count, bint keys_required,
                         int64_t base_timestamp, int64_t earliest, int64_t latest,
-                        int64_t* max_timestamp) noexcept nogil:
+                        int64_t* max_timestamp, int32_t* bad_record) noexcept nogil:
     cdef const uint8_t* p = records
     cdef const uint8_t* end = records + size
     cdef Record record
@@ -141,14 +141,16 @@ cdef int16_t batch_walk(const uint8_t* records, int64_t size, int32_t count, bin
     for index in range(count):
         p = read_record(p, end, &record)
         if unlikely(p == NULL or record.offset_delta != index or record.key.size < least_key):
+            bad_record[0] = index
             return INVALID_RECORD
         if unlikely(record.header_count != 0 or record.headers != p):
             unused = 0
             if not walk_headers(&record, p, &unused, &unused):
+                bad_record[0] = index
                 return INVALID_RECORD
-        if unlikely(__builtin_add_overflow(base_timestamp, record.timestamp_delta, &timestamp)):
-            return INVALID_TIMESTAMP
-        if unlikely(timestamp > latest or (timestamp < earliest and timestamp != -1)):
+        if unlikely(__builtin_add_overflow(base_timestamp, record.timestamp_delta, &timestamp)
+                    or timestamp > latest or (timestamp < earliest and timestamp != -1)):
+            bad_record[0] = index
             return INVALID_TIMESTAMP
         if timestamp > largest:
             largest = timestamp

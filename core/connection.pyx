@@ -12,6 +12,7 @@ from kafpy._core.bytes cimport put32
 from kafpy._core.posix cimport PAGE_BYTES, aligned_alloc
 from kafpy._core.segment cimport file_unref
 from kafpy._core.state cimport *
+from kafpy._core.timers cimport timer_cancel, timer_set
 
 cdef enum: CHUNK = 65536
 cdef enum: KEPT_SLOTS = 1024
@@ -187,6 +188,9 @@ cdef Connection* connection_new(Plane* plane, int fd) noexcept nogil:
     if connection != NULL:
         connection.plane = plane
         connection.fd = fd
+        connection.mute.at = -1
+        connection.mute.kind = TIMER_MUTE
+        connection.mute.owner = connection
     return connection
 
 
@@ -212,9 +216,19 @@ cdef void connection_touch(Connection* connection) noexcept nogil:
         connection.plane.touched = connection
 
 
+cdef void connection_mute(Connection* connection, int64_t ms) noexcept nogil:
+    """Read nothing more for `ms`; what is under way is answered."""
+    cdef Plane* plane = connection.plane
+    cdef int64_t until = plane.now_ns + ms * 1000000
+    if connection.mute.at >= 0 and connection.mute.deadline_ns >= until:
+        return
+    timer_cancel(plane, &connection.mute)
+    timer_set(plane, &connection.mute, until)
+
+
 cdef bint connection_may_read(Connection* connection) noexcept nogil:
-    """Back-pressure: a client that does not take its replies, or has too much under way, is not read."""
-    return not connection.blocked and connection.slots < SLOTS_PER_CONNECTION and connection.unsent < UNSENT_PER_CONNECTION
+    """Back-pressure: a client that does not take its replies, has too much under way, or is above a quota, is not read."""
+    return not connection.blocked and connection.mute.at < 0 and connection.slots < SLOTS_PER_CONNECTION and connection.unsent < UNSENT_PER_CONNECTION
 
 
 # Buffers of 256 KiB and more are recycled: fresh ones cost a page fault per 4 KiB, more than receiving the bytes.

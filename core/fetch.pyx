@@ -7,40 +7,39 @@ from the disk is searched by a helper meanwhile.
 request   replica id int32 (to 14), max wait, min bytes, max bytes int32, isolation int8, session id, epoch int32 (7),
           [topic name | id (13), [partition, leader epoch (9) int32, offset int64, last epoch int32 (12), log start int64 (5), max bytes int32]],
           forgotten [topic, [partition]] (7), rack (11)
-reply     throttle int32, error int16, session id int32 (7), [topic, [partition, error, high watermark, last stable, log start (5),
-          aborted transactions, preferred replica (11), records]]
 """
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy
 from kafpy._core.append cimport log_ref, log_unref, log_wait, waiter_drop
 from kafpy._core.atomic cimport counter_add
-from kafpy._core.bytes cimport put16, put32, put64, put_count, put_uvarint
-from kafpy._core.connection cimport slot_file, slot_finish, slot_hang_up, slot_hold, slot_ready, slot_room
+from kafpy._core.bytes cimport get32
+from kafpy._core.connection cimport slot_finish, slot_hang_up, slot_hold, slot_ready
+from kafpy._core.fetch_reply cimport reply_choose, reply_error, reply_head, reply_tail, reply_topic
 from kafpy._core.locate cimport log_locate
 from kafpy._core.partition cimport *
-from kafpy._core.posix cimport pread
 from kafpy._core.produce cimport MALFORMED, SERVED, Served
+from kafpy._core.quotas cimport QUOTA_FETCH
 from kafpy._core.reader cimport *
 from kafpy._core.runtime cimport LETTER_LOCATED, LETTER_WAITER, Job, mailbox_post, runtime_submit
 from kafpy._core.segment cimport file_unref
 from kafpy._core.sessions cimport *
 from kafpy._core.state cimport *
 from kafpy._core.table cimport Topic, table_by_id, table_by_name
+from kafpy._core.throttle cimport throttle_before, throttle_count, throttle_most
 from kafpy._core.timers cimport timer_cancel, timer_set
 
 cdef int16_t OFFSET_OUT_OF_RANGE = 1
 cdef int16_t UNKNOWN_TOPIC_OR_PARTITION = 3
 cdef int16_t NOT_LEADER_OR_FOLLOWER = 6
 cdef int16_t KAFKA_STORAGE_ERROR = 56
+cdef int16_t CORRUPT_MESSAGE = 2
 cdef int16_t FETCH_SESSION_ID_NOT_FOUND = 70
 cdef int16_t INVALID_FETCH_SESSION_EPOCH = 71
 cdef int16_t FENCED_LEADER_EPOCH = 74
 cdef int16_t UNKNOWN_LEADER_EPOCH = 75
 cdef int16_t UNKNOWN_TOPIC_ID = 100
 cdef int16_t FETCH_SESSION_TOPIC_ID_ERROR = 106
-cdef enum: COPY_BELOW = 16384          # cheaper to copy than to sendfile
 
 
 # ---- taking in a request
@@ -58,7 +57,7 @@ cdef Served fetch_serve(Plane* plane, Slot* slot, const uint8_t* body, int32_t s
     r.budget = ELEMENT_BUDGET
     fetch.slot = slot
     fetch.timer.at = -1
-    fetch.timer.is_fetch = True
+    fetch.timer.kind = TIMER_FETCH
     fetch.timer.owner = fetch
     if slot.api_version < 15:
         replica_id = take32(&r)
@@ -66,6 +65,8 @@ cdef Served fetch_serve(Plane* plane, Slot* slot, const uint8_t* body, int32_t s
     max_wait = take32(&r)
     fetch.min_bytes = take32(&r)
     fetch.max_bytes = min(max(take32(&r), 0), plane.server.limits.fetch_max_bytes)
+    if not fetch.replica:
+        fetch.max_bytes = <int32_t>min(<int64_t>fetch.max_bytes, throttle_most(slot.connection, QUOTA_FETCH))
     fetch.committed_only = take8(&r) == 1
     if slot.api_version >= 7:
         session_id = take32(&r)
@@ -250,6 +251,8 @@ cdef void look(Plane* plane, Fetch* fetch, FetchPart* part, int64_t limit, bint 
         part.error = UNKNOWN_TOPIC_ID if unknown_id else UNKNOWN_TOPIC_OR_PARTITION
     elif located == LOG_OFFLINE:
         part.error = KAFKA_STORAGE_ERROR
+    elif located == LOG_DAMAGED:
+        part.error = CORRUPT_MESSAGE
     elif fetch.replica:
         part.error = UNKNOWN_LEADER_EPOCH if part.leader_epoch >= 0 else NOT_LEADER_OR_FOLLOWER
     elif check_epoch(part):
@@ -392,7 +395,7 @@ cdef void fetch_found(Plane* plane, Search* search) noexcept nogil:
         part.tried = True
         # Other outcomes are found again without a wait; an unreadable segment would only be searched again.
         if part.offset == search.offset and part.log == search.log \
-                and (search.slice.file != NULL or search.located == LOG_OFFLINE):
+                and (search.slice.file != NULL or search.located == LOG_OFFLINE or search.located == LOG_DAMAGED):
             part_release(part)
             part.slice = search.slice
             part.position = search.position
@@ -407,54 +410,18 @@ cdef void fetch_found(Plane* plane, Search* search) noexcept nogil:
     free(search)
 
 
-# ---- the reply
-
-cdef bint worth_showing(FetchPart* part) noexcept nogil:
-    """FetchSession.CachedPartition.maybeUpdateResponseData: data, an error, or news of the limits."""
-    return (part.error != 0 or part.slice.size > 0 or not part.told
-            or part.told_high_watermark != part.position.high_watermark or part.told_log_start != part.position.log_start_offset)
-
-
-cdef FetchTopic* choose(Fetch* fetch) noexcept nogil:
-    """Hang the partitions to show under their topics, in order; returns the first topic."""
-    cdef FetchSession* session = fetch.session
-    cdef FetchPart* part = session.first if fetch.full else session.fresh_first
-    cdef FetchTopic* first = NULL
-    cdef FetchTopic* last = NULL
-    while part != NULL:
-        if fetch.full or worth_showing(part):
-            part.next_shown = NULL
-            if part.topic.shown == NULL:
-                part.topic.shown = part
-                part.topic.shown_count = 0
-                part.topic.next_shown = NULL
-                if last == NULL:
-                    first = part.topic
-                else:
-                    last.next_shown = part.topic
-                last = part.topic
-            else:
-                part.topic.shown_last.next_shown = part
-            part.topic.shown_last = part
-            part.topic.shown_count += 1
-        part = part.next if fetch.full else part.next_fresh
-    return first
-
-
-cdef void complete(Plane* plane, Fetch* fetch) noexcept nogil:
+cdef void put_off(Plane* plane, Fetch* fetch, int32_t throttle_ms) noexcept nogil:
+    """Its client is above a quota: an empty reply, and a session that was to begin does not (FetchContext.getThrottledResponse)."""
     cdef Slot* slot = fetch.slot
     cdef FetchSession* session = fetch.session
-    cdef FetchTopic* topic = choose(fetch)
-    cdef bint good = write_head(slot, 0, session.id, topic)
-    while topic != NULL:
-        good = good and write_topic(slot, session.by_id, topic)
-        topic.shown = NULL
-        topic = topic.next_shown
-    good = good and write_tail(slot)
+    cdef bint begins = fetch.full and session.id != 0
+    cdef bint good = reply_head(slot, throttle_ms, 0, 0 if fetch.full else session.id, NULL) and reply_tail(slot)
     slot.fetch = NULL
-    if session.id:
+    if session.id and not begins:
         settle(plane, session)
     fetch_cancel(plane, fetch)
+    if begins:
+        session_free(plane, session)
     if good:
         slot_finish(slot)
         slot_ready(slot)
@@ -462,123 +429,31 @@ cdef void complete(Plane* plane, Fetch* fetch) noexcept nogil:
         slot_hang_up(slot)
 
 
-cdef bint write_head(Slot* slot, int16_t error, int32_t session_id, FetchTopic* topic) noexcept nogil:
-    cdef bint flexible = slot.api_version >= 12
-    cdef uint8_t* p = slot_room(slot, 24)
-    cdef int32_t topics = 0
-    if p == NULL:
-        return False
+cdef void complete(Plane* plane, Fetch* fetch) noexcept nogil:
+    cdef Slot* slot = fetch.slot
+    cdef FetchSession* session = fetch.session
+    cdef FetchTopic* topic
+    cdef bint replica = fetch.replica
+    cdef int32_t throttle_ms = 0 if fetch.replica else throttle_before(plane, slot.connection, QUOTA_FETCH, fetch.bytes)
+    cdef bint good
+    if throttle_ms:
+        put_off(plane, fetch, throttle_ms)
+        return
+    topic = reply_choose(fetch)
+    good = reply_head(slot, 0, 0, session.id, topic)
     while topic != NULL:
-        topics += 1
+        good = good and reply_topic(slot, session.by_id, topic)
+        topic.shown = NULL
         topic = topic.next_shown
-    if flexible:
-        p[0] = 0
-        p += 1
-    put32(p, 0)                                    # throttle time
-    p += 4
-    if slot.api_version >= 7:
-        put16(p, <uint16_t>error)
-        put32(p + 2, session_id)
-        p += 6
-    p += put_count(p, flexible, topics)
-    slot.size = <int32_t>(p - slot.data)
-    return True
-
-
-cdef bint write_tail(Slot* slot) noexcept nogil:
-    cdef uint8_t* p
-    if slot.api_version >= 12:
-        p = slot_room(slot, 1)
-        if p == NULL:
-            return False
-        p[0] = 0
-        slot.size += 1
-    return True
-
-
-cdef bint reply_error(Slot* slot, int16_t error) noexcept nogil:
-    if not write_head(slot, error, 0, NULL) or not write_tail(slot):
-        return False
-    slot_finish(slot)
-    slot_ready(slot)
-    return True
-
-
-cdef bint write_topic(Slot* slot, bint by_id, FetchTopic* topic) noexcept nogil:
-    cdef bint flexible = slot.api_version >= 12
-    cdef uint8_t* p = slot_room(slot, 270)
-    cdef FetchPart* part = topic.shown
-    if p == NULL:
-        return False
-    if by_id:
-        memcpy(p, topic.id, 16)
-        p += 16
-    else:
-        if flexible:
-            p += put_uvarint(p, <uint32_t>topic.name_size + 1)
-        else:
-            put16(p, <uint16_t>topic.name_size)
-            p += 2
-        memcpy(p, topic.name, topic.name_size)
-        p += topic.name_size
-    p += put_count(p, flexible, topic.shown_count)
-    slot.size = <int32_t>(p - slot.data)
-    while part != NULL:
-        if not write_part(slot, part):
-            return False
-        part = part.next_shown
-    return not flexible or write_tail(slot)
-
-
-cdef bint write_part(Slot* slot, FetchPart* part) noexcept nogil:
-    cdef bint flexible = slot.api_version >= 12
-    cdef uint8_t* p = slot_room(slot, 64)
-    cdef int16_t version = slot.api_version
-    cdef bint unknown
-    if p == NULL:
-        return False
-    if part.error:
-        part.position.high_watermark = part.position.last_stable_offset = part.position.log_start_offset = -1
-    put32(p, part.index)
-    put16(p + 4, <uint16_t>part.error)
-    put64(p + 6, <uint64_t>part.position.high_watermark)
-    put64(p + 14, <uint64_t>part.position.last_stable_offset)
-    p += 22
-    if version >= 5:
-        put64(p, <uint64_t>part.position.log_start_offset)
-        p += 8
-    # aborted transactions: null to those who did not ask, but none where Kafka answers without a look at the partition
-    unknown = part.error == UNKNOWN_TOPIC_OR_PARTITION or part.error == UNKNOWN_TOPIC_ID
-    p += put_count(p, flexible, 0 if unknown or (<Fetch*>slot.fetch).committed_only else -1)
-    if version >= 11:
-        put32(p, 0xFFFFFFFF)                       # preferred read replica: none
-        p += 4
-    if flexible:
-        p += put_uvarint(p, <uint32_t>part.slice.size + 1)
-    else:
-        put32(p, <uint32_t>part.slice.size)
-        p += 4
-    slot.size = <int32_t>(p - slot.data)
-    part.told = part.error == 0
-    part.told_high_watermark = part.position.high_watermark
-    part.told_log_start = part.position.log_start_offset
-    return write_records(slot, part) and (not flexible or write_tail(slot))
-
-
-cdef bint write_records(Slot* slot, FetchPart* part) noexcept nogil:
-    cdef uint8_t* p
-    cdef bint good = True
-    if part.slice.size == 0:
-        return True
-    part.sent = True
-    if part.slice.size < COPY_BELOW:
-        p = slot_room(slot, <int32_t>part.slice.size)
-        good = p != NULL and pread(part.slice.file.fd, p, part.slice.size, part.slice.position) == part.slice.size
-        slot.size += <int32_t>part.slice.size
-        part_release(part)
-        return good
-    good = slot_file(slot, &part.slice)
+    good = good and reply_tail(slot)
+    slot.fetch = NULL
+    if session.id:
+        settle(plane, session)
+    fetch_cancel(plane, fetch)
     if good:
-        part.slice.file = NULL                     # the slot's now
-    part_release(part)
-    return good
+        slot_finish(slot)
+        if not replica:
+            throttle_count(plane, slot.connection, QUOTA_FETCH, get32(slot.data))
+        slot_ready(slot)
+    else:
+        slot_hang_up(slot)

@@ -15,6 +15,7 @@ from kafpy._core.index cimport (
 )
 from kafpy._core.partition cimport *
 from kafpy._core.posix cimport *
+from kafpy._core.runtime cimport runtime_alarm
 from kafpy._core.segment cimport (
     Segment, SegmentFile, batches_visit, file_open, file_ref, file_unref, segment_free, segment_load, segment_new,
     segment_path, segment_recover
@@ -33,6 +34,8 @@ cdef struct Plan:
     int64_t boundary         # a batch starts here, the last one known at or before start + max_bytes; -1: not known
     int64_t upper            # offset limit inside this segment whose position is not known yet; -1: `end` is exact
     bint recent
+    bint sealed
+    int64_t base             # of the segment
     int failure              # errno of a read that failed on a helper
 
 
@@ -131,10 +134,14 @@ cdef long read_at(int fd, uint8_t* buffer, long size, int64_t position, bint may
 
 
 cdef Located scan(Plan* plan, int64_t target, bint by_base, bint may_block, int64_t* at, int64_t* size) noexcept nogil:
-    """Walk headers from at[0] to the first batch whose last offset (or, by_base, first offset) reaches `target`."""
+    """Walk headers from at[0] to the first batch whose last offset (or, by_base, first offset) reaches `target`.
+
+    A header that does not follow the one before it, or reaches beyond the end, is LOG_DAMAGED: a client would wait for the
+    rest of such a batch for ever, or take it for another's.
+    """
     cdef uint8_t[4096] buffer
     cdef BatchInfo info
-    cdef int64_t have_from = at[0]
+    cdef int64_t have_from = at[0], not_below = plan.base
     cdef long n = 0
     while at[0] + 61 <= plan.end:
         if at[0] + 61 > have_from + n:
@@ -143,8 +150,10 @@ cdef Located scan(Plan* plan, int64_t target, bint by_base, bint may_block, int6
             if n < 61:
                 plan.failure = errno if n < 0 and may_block else 0
                 return WOULD_BLOCK if not may_block else LOG_OFFLINE
-        if not batch_header(buffer + (at[0] - have_from), 61, &info):
-            return LOG_OFFLINE
+        if not batch_header(buffer + (at[0] - have_from), 61, &info) or info.base_offset < not_below \
+                or info.last_offset_delta < 0 or at[0] + info.size > plan.end:
+            return LOG_DAMAGED
+        not_below = info.base_offset + info.last_offset_delta + 1
         if (info.base_offset if by_base else info.base_offset + info.last_offset_delta) >= target:
             size[0] = info.size
             return LOCATED
@@ -160,6 +169,11 @@ cdef Located resolve(Plan* plan, int64_t max_bytes, bint min_one, bint may_block
     if plan.start < 0:
         plan.start = plan.scan_from
         result = scan(plan, plan.offset, False, may_block, &plan.start, &plan.first_size)
+        if result != LOCATED:
+            return result
+    elif plan.sealed:
+        at = plan.start
+        result = scan(plan, 0, False, may_block, &at, &plan.first_size)
         if result != LOCATED:
             return result
     if plan.upper >= 0:
@@ -285,6 +299,8 @@ cdef Located make_plan(CLog* log, int64_t offset, int64_t max_bytes, bint commit
     plan.start = plan.first_size = plan.boundary = plan.upper = -1
     plan.scan_from = 0
     plan.recent = False
+    plan.sealed = segment.sealed
+    plan.base = segment.base_offset
     plan.failure = 0
     plan_start(log, segment, plan)
     plan_end(log, segment, upper, plan)
@@ -329,6 +345,8 @@ cdef Located log_locate(CLog* log, int64_t offset, int64_t max_bytes, bint commi
     file_unref(plan.file)
     if plan.failure:
         read_failed(log, plan.failure)
+    if result == LOG_DAMAGED:
+        note_damage(log, offset)
     if found.file == NULL:
         found.size = 0
     return result
@@ -339,6 +357,15 @@ cdef void read_failed(CLog* log, int error) noexcept nogil:
     log_lock(&log.lock)
     if error and not log.closed:
         log_fail(log, error)
+    log_unlock(&log.lock)
+
+
+cdef void note_damage(CLog* log, int64_t offset) noexcept nogil:
+    """Nothing is cut off or taken offline: what lies around it is still good. Python hears of it and says so."""
+    log_lock(&log.lock)
+    if log.damaged_at < 0:
+        log.damaged_at = offset
+        runtime_alarm(log.runtime)
     log_unlock(&log.lock)
 
 

@@ -283,6 +283,10 @@ cdef class Log:
         return value
 
     @property
+    def damaged_at(self):
+        return self.read_field(&self.c.damaged_at)
+
+    @property
     def segment_count(self):
         cdef int32_t value
         with nogil:
@@ -342,6 +346,8 @@ cdef class Log:
             result = log_locate(self.c, offset, max_bytes, False, True, True, &found, &position)
         if result == OUT_OF_RANGE:
             raise IndexError(f"offset {offset} is not between {position.log_start_offset} and the end of the log")
+        if result == LOG_DAMAGED:
+            raise OSError(EBADMSG, f"the batch that holds offset {offset} is damaged", self.directory)
         if result != LOCATED:
             raise OSError(EIO, "the log is closed or its disk failed", self.directory)
         return b"" if found.file == NULL else read_slice(&found)
@@ -387,6 +393,13 @@ cdef class Log:
         if start < 0:
             raise OSError(EIO, "cannot delete records of the log", self.directory)
         return start
+
+    def lead(self, bint leader):
+        """Whether appends are taken; otherwise they get NOT_LEADER_OR_FOLLOWER. On return none is under way."""
+        with nogil:
+            log_lock(&self.c.lock)
+            self.c.leader = leader
+            log_unlock(&self.c.lock)
 
     def release_space(self):
         """Give back the space allocated ahead if nothing was appended since the last call."""

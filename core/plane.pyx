@@ -11,14 +11,20 @@ cimport cython
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
+from kafpy._core.addresses cimport HostLimit, addresses_close, addresses_init, addresses_limit
 from kafpy._core.append cimport log_ref
-from kafpy._core.atomic cimport atomic_add64, atomic_set32, counter_get
+from kafpy._core.atomic cimport atomic_set32, atomic_set64, counter_get
+from kafpy._core.beats cimport Beat, Beats
 from kafpy._core.bytes cimport get16, get32
 from kafpy._core.connection cimport slot_free
 from kafpy._core.log cimport Log
+from kafpy._core.meter cimport meter_init
 from kafpy._core.partition cimport CLog
 from kafpy._core.posix cimport *
+from kafpy._core.quotas cimport (
+    QUOTA_KINDS, QuotaRules, charge_time, client_drop, quotas_close, quotas_init, rules_add, rules_free, rules_publish
+)
 from kafpy._core.runtime cimport *
 from kafpy._core.state cimport *
 from kafpy._core.table cimport (
@@ -31,7 +37,6 @@ from kafpy._core.turn cimport (
 )
 
 cdef enum: ARENA_BYTES = (1 << 20) + (4 << 10)
-cdef enum: ADDRESS_BUCKETS = 1024
 cdef int64_t FOREVER_MS = 100 * 365 * 86400000LL
 
 
@@ -49,6 +54,7 @@ cdef class Request:
     cdef readonly int correlation_id
     cdef readonly bytes frame
     cdef readonly int listener
+    cdef readonly bint metered
     cdef Address peer
     cdef Address own
 
@@ -108,11 +114,15 @@ cdef void plane_free(Plane* plane) noexcept:
 cdef class Planes:
     def __cinit__(self, Runtime runtime not None, *, int planes=1, int max_request_bytes=104857600,
                   int max_connections=0x7FFFFFFF, int max_connections_per_ip=0x7FFFFFFF, int64_t idle_ms=600000,
-                  int fetch_max_bytes=57671680, int fetch_sessions=1000, int64_t queued_max_bytes=268435456):
+                  int fetch_max_bytes=57671680, int fetch_sessions=1000, int64_t queued_max_bytes=268435456,
+                  int quota_windows=11, int64_t quota_window_ms=1000):
         cdef int i
         if not 1 <= planes <= MAX_PLANES:
             raise ValueError(f"planes must be between 1 and {MAX_PLANES}")
+        if quota_windows < 1 or quota_window_ms < 1:
+            raise ValueError("quotas need at least one window of a millisecond")
         self.runtime = runtime
+        self.beats = Beats(runtime)
         self.held_free = -1
         self.c = <Server*>calloc(1, sizeof(Server))
         if self.c == NULL or not table_init(&self.c.table):
@@ -121,14 +131,18 @@ cdef class Planes:
         self.c.planes = planes
         self.c.limits = Limits(
             max_request_bytes=max_request_bytes, max_connections=max_connections,
-            max_connections_per_ip=max_connections_per_ip,
             idle_ms=min(idle_ms, FOREVER_MS) if idle_ms >= 0 else FOREVER_MS, fetch_max_bytes=fetch_max_bytes,
             fetch_sessions=-(-fetch_sessions // planes), queued_max_bytes=queued_max_bytes)
         pthread_mutex_init(&self.c.inbox.lock, NULL)
-        pthread_mutex_init(&self.c.address_lock, NULL)
-        self.c.addresses = calloc(ADDRESS_BUCKETS, sizeof(void*))
+        pthread_mutex_init(&self.c.refusals.lock, NULL)
+        addresses_init(&self.c.addresses, quota_windows, quota_window_ms)
+        self.c.addresses.most = max_connections_per_ip
+        self.c.accepted_samples = <Sample*>calloc(quota_windows, sizeof(Sample))
+        meter_init(&self.c.accepted, self.c.accepted_samples)
+        if not quotas_init(&self.c.quotas, quota_windows, quota_window_ms) or self.c.accepted_samples == NULL:
+            raise MemoryError
         self.c.inbox.event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
-        if self.c.inbox.event_fd < 0 or self.c.addresses == NULL:
+        if self.c.inbox.event_fd < 0:
             raise OSError(errno, "cannot set up the inbox")
         for i in range(planes):
             self.c.plane[i] = plane_new(self.c, i)
@@ -201,12 +215,14 @@ cdef class Planes:
             plane_free(self.c.plane[i])
         table_close(&self.c.table)
         close(self.c.inbox.event_fd)
-        free(self.c.addresses)
+        addresses_close(&self.c.addresses)
+        quotas_close(&self.c.quotas)
+        free(self.c.accepted_samples)
         free(self.c)
 
     # ---- table
 
-    def publish(self, str topic not None, bytes topic_id not None, list logs not None):
+    def publish(self, str topic not None, bytes topic_id not None, list logs not None, bint internal=False):
         """Say where a topic's partitions are, in place of what was said before. None: not here."""
         cdef bytes name = topic.encode()
         cdef Topic* entry
@@ -220,6 +236,7 @@ cdef class Planes:
         memcpy(entry.id, <const char*>topic_id, 16)
         memcpy(entry.name, <const char*>name, len(name))
         entry.name_size = <int16_t>len(name)
+        entry.internal = internal
         entry.logs = <CLog**>calloc(max(len(logs), 1), sizeof(void*))
         if entry.logs == NULL:
             free(entry)
@@ -240,6 +257,53 @@ cdef class Planes:
         with nogil:
             table_withdraw(&self.c.table, text, size)
 
+    # ---- limits
+
+    def limit_clients(self, list rules not None):
+        cdef QuotaRules* made = NULL
+        cdef bytes name
+        cdef double[QUOTA_KINDS] bound
+        cdef bint[QUOTA_KINDS] shared
+        cdef bint good = True
+        cdef int i
+        if rules:
+            made = <QuotaRules*>calloc(1, sizeof(QuotaRules))
+            if made == NULL:
+                raise MemoryError
+        for client_id, *limits in rules:
+            for i in range(QUOTA_KINDS):
+                bound[i], shared[i] = limits[i]
+            if client_id is None:
+                rules_add(made, NULL, 0, bound, shared)
+            else:
+                name = client_id.encode()
+                good = good and rules_add(made, <const uint8_t*><const char*>name, len(name), bound, shared)
+        if not good:
+            rules_free(made)
+            raise MemoryError
+        with nogil:
+            rules_publish(&self.c.quotas, &self.c.table, made)
+
+    def limit_connections(self, *, int most, int per_address, int64_t rate, double address_rate, list addresses not None):
+        cdef HostLimit* named = NULL
+        cdef HostLimit* limit
+        cdef bytes packed
+        for host, address_most, rate_of_it in addresses:
+            packed = host
+            limit = <HostLimit*>calloc(1, sizeof(HostLimit))
+            if limit == NULL:
+                raise MemoryError
+            limit.host.six = len(packed) == 16
+            memcpy(limit.host.bytes, <const char*>packed, min(len(packed), 16))
+            limit.most = address_most
+            limit.rate = rate_of_it
+            limit.next = named
+            named = limit
+        atomic_set32(&self.c.limits.max_connections, most)
+        atomic_set64(&self.c.accept_rate, rate)
+        with nogil:
+            addresses_limit(&self.c.addresses, per_address, address_rate, named)
+
     # ---- inbox
 
     @property
@@ -247,8 +311,9 @@ cdef class Planes:
         return self.c.inbox.event_fd
 
     def drain(self):
-        """Every request that waits for Python, oldest first."""
+        """Every request that waits for Python, oldest first; heartbeats whose answer is known are answered here."""
         cdef list found = []
+        cdef Beat beat
         cdef InboxItem* item
         cdef InboxItem* after
         cdef Request request
@@ -259,10 +324,19 @@ cdef class Planes:
             item = self.c.inbox.head
             self.c.inbox.head = self.c.inbox.tail = NULL
             pthread_mutex_unlock(&self.c.inbox.lock)
+        self.drained = 0
         while item != NULL:
             after = item.next
+            self.drained += 1
+            beat = self.beats.find(item.frame, item.size) if item.meter == NULL else None
+            if beat is not None:
+                self.reply(self.hold(item), beat.answer(item.frame + 4))
+                free(item)
+                item = after
+                continue
             request = Request.__new__(Request)
-            request.token = self.hold(item.plane, item.slot, item.size)
+            request.token = self.hold(item)
+            request.metered = item.meter != NULL
             request.frame = (<const char*>item.frame)[:item.size]
             request.api_key = <int16_t>get16(item.frame)
             request.api_version = <int16_t>get16(item.frame + 2)
@@ -275,7 +349,14 @@ cdef class Planes:
             item = after
         return found
 
-    cdef int64_t hold(self, Plane* plane, Slot* slot, int32_t size) except -1:
+    @property
+    def drained_last(self):
+        return self.drained
+
+    def remember(self, bytes frame not None, bytes payload not None):
+        return self.beats.remember(frame, payload)
+
+    cdef int64_t hold(self, InboxItem* item) except -1:
         cdef Held* grown
         cdef int32_t at, i
         if self.held_free < 0:
@@ -284,33 +365,55 @@ cdef class Planes:
                 raise MemoryError
             self.held = grown
             for i in range(self.held_room, max(self.held_room * 2, 64)):
-                self.held[i] = Held(NULL, NULL, 0, 1, self.held_free)
+                memset(&self.held[i], 0, sizeof(Held))
+                self.held[i].generation = 1
+                self.held[i].next_free = self.held_free
                 self.held_free = i
             self.held_room = max(self.held_room * 2, 64)
         at = self.held_free
         self.held_free = self.held[at].next_free
-        self.held[at].slot = slot
-        self.held[at].plane = plane
-        self.held[at].size = size
+        self.held[at].slot = item.slot
+        self.held[at].plane = item.plane
+        self.held[at].size = item.size
+        self.held[at].client = item.client
+        self.held[at].meter = item.meter
+        self.held[at].bound = item.bound
+        self.held[at].spent_ns = item.spent_ns
         return (<int64_t>self.held[at].generation << 32) | at
 
-    cdef Slot* let_go(self, int64_t token, Plane** plane, int32_t* size) except NULL:
+    cdef Held* find(self, int64_t token) except NULL:
         cdef int64_t at = token & 0xFFFFFFFF
-        cdef Slot* slot
         if at >= self.held_room or self.held[at].slot == NULL or self.held[at].generation != token >> 32:
             raise KeyError(f"no request has token {token}: was it answered before?")
-        slot = self.held[at].slot
-        plane[0] = self.held[at].plane
-        size[0] = self.held[at].size
-        self.held[at].slot = NULL
-        self.held[at].generation = (self.held[at].generation + 1) & 0x7FFFFFFF
-        self.held[at].next_free = self.held_free
-        self.held_free = <int32_t>at
+        return &self.held[at]
+
+    cdef Slot* let_go(self, int64_t token, Plane** plane, Answer* answer) except NULL:
+        cdef Held* held = self.find(token)
+        cdef Slot* slot = held.slot
+        plane[0] = held.plane
+        answer.request_size = held.size
+        if held.client != NULL:
+            client_drop(&self.c.quotas, held.client)
+        held.slot = NULL
+        held.generation = (held.generation + 1) & 0x7FFFFFFF
+        held.next_free = self.held_free
+        self.held_free = <int32_t>(held - self.held)
         return slot
 
-    def reply(self, int64_t token, bytes payload not None):
+    def charge(self, int64_t token, int64_t spent_ns):
+        """Count Python's time for a metered request, and its plane's; milliseconds by which it is above its bound."""
+        cdef Held* held = self.find(token)
+        cdef int64_t now_ms = clock_monotonic_ns(&self.c.runtime.clock) // 1000000
+        cdef int64_t spent = held.spent_ns + spent_ns
+        if held.meter == NULL:
+            return 0
+        held.spent_ns = 0
+        return charge_time(&self.c.quotas, held.meter, held.bound, now_ms, spent)
+
+    def reply(self, int64_t token, bytes payload not None, int throttle_ms=0):
         """Answer with a response header and body."""
         cdef Answer* answer = new_answer(ANSWER_REPLY, len(payload) + 4)
+        answer.throttle_ms = throttle_ms
         memcpy(answer.data + 4, <const char*>payload, len(payload))
         self.post(token, answer)
 
@@ -332,7 +435,7 @@ cdef class Planes:
     cdef post(self, int64_t token, Answer* answer):
         cdef Plane* plane = NULL
         try:
-            answer.slot = self.let_go(token, &plane, &answer.request_size)
+            answer.slot = self.let_go(token, &plane, answer)
         except KeyError:
             free(answer.data)
             free(answer.decided)
@@ -352,7 +455,7 @@ cdef class Planes:
         """Counters since the start, over all planes. Read without stopping anyone: they may be a little behind each other."""
         cdef Plane* plane
         cdef int i
-        total = dict.fromkeys(("connections", "requests", "produce_requests", "fetch_requests", "bytes_in", "bytes_out", "fetch_sessions"), 0)
+        total = dict.fromkeys(("connections", "requests", "produce_requests", "fetch_requests", "bytes_in", "bytes_out", "fetch_sessions", "throttled"), 0)
         for i in range(self.c.planes):
             plane = self.c.plane[i]
             total["connections"] += counter_get(&plane.connections)
@@ -362,7 +465,16 @@ cdef class Planes:
             total["bytes_in"] += counter_get(&plane.bytes_in)
             total["bytes_out"] += counter_get(&plane.bytes_out)
             total["fetch_sessions"] += counter_get(&plane.session_count)
+            total["throttled"] += counter_get(&plane.throttled)
         return total
+
+    def refusals(self):
+        cdef Refusals seen
+        with nogil:
+            pthread_mutex_lock(&self.c.refusals.lock)
+            seen = self.c.refusals
+            pthread_mutex_unlock(&self.c.refusals.lock)
+        return seen.count, host_text(&seen.last), seen.crowded
 
 
 cdef Answer* new_answer(AnswerKind kind, int64_t size) except NULL:

@@ -6,27 +6,31 @@ replies that the high watermark has not reached are written as successes and hel
 patched into them.
 
 request   transactional_id, acks int16, timeout int32, [topic name | topic id (13), [partition int32, records bytes]]
-reply     [topic, [partition, error int16, base offset int64, append time int64, log start int64 (5), [record errors], message (8)]], throttle int32
+reply     [topic, [partition, error int16, base offset int64, append time int64, log start int64 (5), [record int32, text] (8), message (8)]], throttle int32
 """
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy
+from libc.string cimport memcpy, strlen
 from kafpy._core.append cimport log_append, log_outcome, log_policy, log_ref, log_unref, log_wait, waiter_drop
 from kafpy._core.atomic cimport counter_add
 from kafpy._core.batch cimport BatchPolicy, batch_check, batch_stamp_append_time, batch_stamp_create_time
 from kafpy._core.bytes cimport get16, put16, put32, put64, put_count, put_uvarint
 from kafpy._core.connection cimport slot_finish, slot_hang_up, slot_ready, slot_room, turn_alloc
 from kafpy._core.partition cimport *
+from kafpy._core.quotas cimport QUOTA_PRODUCE
 from kafpy._core.reader cimport *
-from kafpy._core.runtime cimport LETTER_WAITER
+from kafpy._core.runtime cimport LETTER_WAITER, real_monotonic_ns
 from kafpy._core.state cimport *
 from kafpy._core.table cimport Topic, table_by_id, table_by_name
+from kafpy._core.throttle cimport throttle_request
 from kafpy._core.timers cimport timer_cancel, timer_set
 
 cdef int16_t UNKNOWN_TOPIC_OR_PARTITION = 3
 cdef int16_t REQUEST_TIMED_OUT = 7
+cdef int16_t INVALID_TOPIC_EXCEPTION = 17
 cdef int16_t INVALID_REQUIRED_ACKS = 21
+cdef int16_t INVALID_TIMESTAMP = 32
 cdef int16_t INVALID_TXN_STATE = 48
 cdef int16_t TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 53
 cdef int16_t KAFKA_STORAGE_ERROR = 56
@@ -36,6 +40,10 @@ cdef int16_t UNKNOWN_TOPIC_ID = 100
 cdef enum: TRANSACTIONAL = 0x10
 cdef enum: ZSTD = 4
 cdef enum: CODECS = 7
+cdef enum: PART_ROOM = 48         # of a partition in the reply, at most
+cdef enum: BLAME_ROOM = 128       # more where a record is to blame
+cdef const char* BAD_TIMESTAMP = b"A record's timestamp lies outside of what the topic accepts."
+cdef const char* BAD_RECORD = b"A record is malformed, or has no key in a compacted topic."
 
 
 cdef struct Walk:                 # over the topics and partitions of a request; shared by counting, serving and replying
@@ -159,6 +167,7 @@ cdef bint prepare(Plane* plane, Produce* produce, bint transactional, const int1
             walk_part(&walk)
             part.append.data = walk.records
             part.append.base_offset = part.append.append_time = part.append.log_start_offset = -1
+            part.append.info.bad_record = -1
             if decided != NULL and decided[0]:
                 part.append.error = decided[0]
             elif produce.acks < -1 or produce.acks > 1:
@@ -167,6 +176,8 @@ cdef bint prepare(Plane* plane, Produce* produce, bint transactional, const int1
                 part.append.error = UNKNOWN_TOPIC_ID if walk.version >= 13 else UNKNOWN_TOPIC_OR_PARTITION
             elif walk.partition < 0 or walk.partition >= topic.partitions:
                 part.append.error = UNKNOWN_TOPIC_OR_PARTITION
+            elif topic.internal:
+                part.append.error = INVALID_TOPIC_EXCEPTION
             elif topic.logs[walk.partition] == NULL:      # its directory failed before it was opened
                 part.append.error = KAFKA_STORAGE_ERROR
             else:
@@ -246,11 +257,14 @@ cdef Served produce_serve(Plane* plane, Slot* slot, uint8_t* body, int32_t size,
 cdef void produce_commit(Plane* plane) noexcept nogil:
     cdef Group* group = plane.groups
     cdef Produce* produce = plane.produces
+    cdef int64_t started = real_monotonic_ns() if plane.timed else 0
     cdef int32_t i
     while group != NULL:
         log_append(group.log, group.first, plane.now_ms, &plane.mailbox, &plane.news)
         plane.group_of[(<uint64_t>group.log >> 6) % TURN_BUCKETS] = NULL
         group = group.next
+    if plane.timed:
+        share_time(produce, real_monotonic_ns() - started)
     while produce != NULL:
         answer(plane, produce)
         for i in range(produce.parts):
@@ -260,8 +274,21 @@ cdef void produce_commit(Plane* plane) noexcept nogil:
     plane.produces = plane.last_produce = NULL
 
 
+cdef void share_time(Produce* produce, int64_t ns) noexcept nogil:
+    """Appending took all of them together so long: to each connection its part, by bytes."""
+    cdef Produce* each = produce
+    cdef int64_t bytes = 1
+    while each != NULL:
+        bytes += each.slot.request_size
+        each = each.next
+    while produce != NULL:
+        produce.slot.connection.spent_ns += ns * produce.slot.request_size // bytes
+        produce = produce.next
+
+
 cdef void answer(Plane* plane, Produce* produce) noexcept nogil:
     cdef Slot* slot = produce.slot
+    cdef int32_t throttle_ms = throttle_request(plane, slot.connection, QUOTA_PRODUCE, slot.request_size)
     cdef int32_t i
     cdef bint failed = False
     if slot.silent:
@@ -274,7 +301,7 @@ cdef void answer(Plane* plane, Produce* produce) noexcept nogil:
             slot.size = 0
             slot_ready(slot)
         return
-    if not write_reply(produce):
+    if not write_reply(produce, throttle_ms):
         slot_hang_up(slot)
         return
     slot_finish(slot)
@@ -306,18 +333,50 @@ cdef uint8_t* write_part(uint8_t* p, Walk* walk, Append* result) noexcept nogil:
         put64(p, <uint64_t>result.log_start_offset)
         p += 8
     if walk.version >= 8:
-        p += put_count(p, walk.flexible, 0)          # record errors
+        p = write_blame(p, walk.flexible, result)
         if walk.flexible:
-            p[0] = 0                                 # message: null
-            p[1] = 0                                 # tags
-            p += 2
-        else:
-            put16(p, 0xFFFF)
-            p += 2
+            p[0] = 0                                 # tags
+            p += 1
     return p
 
 
-cdef bint write_reply(Produce* produce) noexcept nogil:
+cdef uint8_t* write_blame(uint8_t* p, bint flexible, const Append* result) noexcept nogil:
+    """Which record is to blame, and a sentence (KIP-467): the client fails that record with it, and tells the others why they went too."""
+    cdef bint blamed = result.error != 0 and result.info.bad_record >= 0
+    cdef const char* said = NULL
+    p += put_count(p, flexible, blamed)
+    if blamed:
+        said = BAD_TIMESTAMP if result.error == INVALID_TIMESTAMP else BAD_RECORD
+        put32(p, result.info.bad_record)
+        p = write_text(p + 4, flexible, NULL)        # the sentence below says it
+        if flexible:
+            p[0] = 0                                 # tags
+            p += 1
+    return write_text(p, flexible, said)
+
+
+cdef uint8_t* write_text(uint8_t* p, bint flexible, const char* text) noexcept nogil:
+    cdef int32_t size = -1 if text == NULL else <int32_t>strlen(text)
+    if flexible:
+        p += put_uvarint(p, <uint32_t>(size + 1))
+    else:
+        put16(p, <uint16_t>size)
+        p += 2
+    if size > 0:
+        memcpy(p, text, size)
+        p += size
+    return p
+
+
+cdef int32_t room_of(const ProducePart* part, int32_t count) noexcept nogil:
+    cdef int32_t i, room = count * PART_ROOM
+    for i in range(count):
+        if part[i].append.error and part[i].append.info.bad_record >= 0:
+            room += BLAME_ROOM
+    return room
+
+
+cdef bint write_reply(Produce* produce, int32_t throttle_ms) noexcept nogil:
     """The whole reply, by a second walk over the request. The room asked for covers the largest version's fields."""
     cdef Slot* slot = produce.slot
     cdef Walk walk
@@ -337,7 +396,7 @@ cdef bint write_reply(Produce* produce) noexcept nogil:
     slot.size = <int32_t>(p - slot.data)
     for i in range(walk.topics):
         walk_topic(&walk)
-        p = slot_room(slot, walk.topic_size + 16 + walk.parts * 48)
+        p = slot_room(slot, walk.topic_size + 16 + room_of(part, walk.parts))
         if p == NULL:
             return False
         p = write_topic(p, &walk)
@@ -354,7 +413,7 @@ cdef bint write_reply(Produce* produce) noexcept nogil:
     p = slot_room(slot, 8)
     if p == NULL:
         return False
-    put32(p, 0)                                      # throttle time
+    put32(p, throttle_ms)
     slot.size += 4
     if walk.flexible:
         p[4] = 0
@@ -406,6 +465,7 @@ cdef Commit* commit_new(Plane* plane, Slot* slot, int32_t parts) noexcept nogil:
         commit.plane = plane
         commit.slot = slot
         commit.timer.at = -1
+        commit.timer.kind = TIMER_COMMIT
         commit.timer.owner = commit
         commit.count = parts
         commit.waiters = <Waiter**>(commit + 1)

@@ -26,7 +26,7 @@ cdef SegmentFile* file_open(CRuntime* runtime, const char* path, int flags) noex
     cdef SegmentFile* file = <SegmentFile*>calloc(1, sizeof(SegmentFile))
     if file == NULL:
         return NULL
-    file.fd = open(path, flags | O_CLOEXEC, 0o600)
+    file.fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600)
     if file.fd < 0:
         free(file)
         return NULL

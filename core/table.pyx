@@ -121,14 +121,18 @@ cdef void table_leave(int64_t* reader) noexcept nogil:
     atomic_set64(reader, 0)
 
 
+cdef Topic* living(void** slot) noexcept nogil:
+    """What a reader found there, if it was not removed since: a slot is never given to another key."""
+    cdef void* seen = NULL if slot == NULL else atomic_get_ptr(slot)
+    return NULL if seen == REMOVED else <Topic*>seen
+
+
 cdef Topic* table_by_name(Table* table, const char* name, int32_t size) noexcept nogil:
-    cdef void** slot = find(<Buckets*>atomic_get_ptr(&table.by_name), <const uint8_t*>name, size, False)
-    return NULL if slot == NULL else <Topic*>atomic_get_ptr(slot)
+    return living(find(<Buckets*>atomic_get_ptr(&table.by_name), <const uint8_t*>name, size, False))
 
 
 cdef Topic* table_by_id(Table* table, const uint8_t* id) noexcept nogil:
-    cdef void** slot = find(<Buckets*>atomic_get_ptr(&table.by_id), id, 16, True)
-    return NULL if slot == NULL else <Topic*>atomic_get_ptr(slot)
+    return living(find(<Buckets*>atomic_get_ptr(&table.by_id), id, 16, True))
 
 
 cdef void topic_free(Topic* topic) noexcept nogil:

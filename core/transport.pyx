@@ -3,22 +3,30 @@
 The listening sockets belong to Python, which sets what accepted ones inherit: no delay, buffers, congestion control.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy, memset
-from kafpy._core.atomic cimport atomic_add32, counter_add
-from kafpy._core.connection cimport connection_drop_buffer, connection_may_read, connection_new, slot_free, slot_sent
+from kafpy._core.addresses cimport Host, address_enter, address_leave
+from kafpy._core.atomic cimport atomic_add32, atomic_get32, atomic_get64, counter_add
+from kafpy._core.connection cimport (
+    connection_drop_buffer, connection_may_read, connection_mute, connection_new, slot_free, slot_sent
+)
 from kafpy._core.fetch cimport fetch_cancel
+from kafpy._core.meter cimport meter_add, meter_delay
 from kafpy._core.posix cimport *
 from kafpy._core.produce cimport commit_cancel
-from kafpy._core.runtime cimport LETTER_ADOPT, Letter, mailbox_post
+from kafpy._core.quotas cimport grip_drop
+from kafpy._core.runtime cimport LETTER_ADOPT, Letter, mailbox_post, runtime_alarm
 from kafpy._core.segment cimport file_unref
 from kafpy._core.state cimport *
+from kafpy._core.timers cimport timer_cancel
 
 cdef enum: SEND_VECTORS = 64
 cdef enum: ACCEPTS_PER_TURN = 64
-cdef enum: ADDRESS_BUCKETS = 1024
+cdef enum: ALWAYS_LET_IN = 16
 cdef int64_t ACCEPT_PAUSE_NS = 100000000
+cdef int64_t REFUSALS_NS = 60 * 1000000000        # between two alarms
+cdef uint8_t[12] MAPPED = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]      # an IPv4 client of a dual-stack socket
 
 
 cdef extern from "<netinet/in.h>" nogil:
@@ -204,49 +212,14 @@ cdef void connection_close(Connection* connection) noexcept nogil:
     counter_add(&plane.connections, -1)
     if connection.fd >= 0:
         close(connection.fd)
-        atomic_add32(&plane.server.connections, -1)
-        address_count(plane.server, &connection.peer, -1)
+        see_out(plane.server, &connection.peer, not connection.unwelcome)
+    timer_cancel(plane, &connection.mute)
+    grip_drop(&plane.server.quotas, &connection.quota)
     connection.newer = plane.graves
     plane.graves = connection
 
 
 # ---- accepting
-
-cdef struct AddressCount:
-    AddressCount* next
-    uint8_t host[16]
-    int32_t count
-
-
-cdef int32_t address_count(Server* server, const Address* address, int32_t change) noexcept nogil:
-    """Connections of one address after the change; nothing is counted while there is no limit."""
-    cdef AddressCount** at
-    cdef AddressCount* entry
-    cdef uint64_t h = 0
-    cdef int32_t i, count
-    if server.limits.max_connections_per_ip == 0x7FFFFFFF:
-        return 0
-    for i in range(16):
-        h = h * 31 + address.host[i]
-    pthread_mutex_lock(&server.address_lock)
-    at = &(<AddressCount**>server.addresses)[h % ADDRESS_BUCKETS]
-    while at[0] != NULL and memcmp(at[0].host, address.host, 16):
-        at = &at[0].next
-    if at[0] == NULL:
-        at[0] = <AddressCount*>calloc(1, sizeof(AddressCount))
-        if at[0] == NULL:
-            pthread_mutex_unlock(&server.address_lock)
-            return 0
-        memcpy(at[0].host, address.host, 16)
-    entry = at[0]
-    entry.count += change
-    count = entry.count
-    if count <= 0:
-        at[0] = entry.next
-        free(entry)
-    pthread_mutex_unlock(&server.address_lock)
-    return count
-
 
 cdef void read_address(const sockaddr_storage* from_kernel, Address* address) noexcept nogil:
     memset(address, 0, sizeof(Address))
@@ -259,61 +232,145 @@ cdef void read_address(const sockaddr_storage* from_kernel, Address* address) no
         memcpy(address.host, &(<const sockaddr_in6*>from_kernel).sin6_addr, 16)
 
 
-cdef bint within_limits(Server* server, const Address* peer) noexcept nogil:
-    if atomic_add32(&server.connections, 1) > server.limits.max_connections:
-        atomic_add32(&server.connections, -1)
-        return False
-    if address_count(server, peer, 1) > server.limits.max_connections_per_ip:
-        address_count(server, peer, -1)
-        atomic_add32(&server.connections, -1)
+cdef Host host_of(const Address* address) noexcept nogil:
+    cdef Host host
+    memset(&host, 0, sizeof(host))
+    host.six = address.six and memcmp(address.host, MAPPED, sizeof(MAPPED)) != 0
+    if host.six or not address.six:
+        memcpy(host.bytes, address.host, 16)
+    else:
+        memcpy(host.bytes, &address.host[12], 4)
+    return host
+
+
+cdef bint accepts_now(Plane* plane) noexcept nogil:
+    """False: connections come faster than max.connection.creation.rate; the backlog waits."""
+    cdef Server* server = plane.server
+    cdef int64_t rate = atomic_get64(&server.accept_rate), delay
+    if rate <= 0:
+        return True
+    delay = meter_delay(&server.accepted, &server.quotas.windows, plane.now_ns // 1000000, rate, 1)
+    if delay > 0:
+        pause_accepting(plane, delay * 1000000)
         return False
     return True
+
+
+cdef void tell_refusal(Plane* plane, const Address* peer) noexcept nogil:
+    """Count it, and let Python hear of it now and then. No peer: it was turned away for want of descriptors."""
+    cdef Refusals* refusals = &plane.server.refusals
+    cdef bint alarm
+    pthread_mutex_lock(&refusals.lock)
+    if peer == NULL:
+        refusals.crowded += 1
+    else:
+        refusals.count += 1
+        refusals.last = peer[0]
+    alarm = plane.real_ns >= refusals.alarm_ns
+    if alarm:
+        refusals.alarm_ns = plane.real_ns + REFUSALS_NS
+    pthread_mutex_unlock(&refusals.lock)
+    if alarm:
+        runtime_alarm(plane.server.runtime)
+
+
+cdef bint crowded(Server* server, int fd) noexcept nogil:
+    """Whether a client may not have this descriptor, so that logs can still open files. The lowest free one is given out
+    first: its number tells how many are in use. A few clients get in even where files hold nearly all."""
+    cdef rlimit limit
+    if atomic_get32(&server.connections) < ALWAYS_LET_IN:
+        return False
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 and <unsigned long>fd + min(max(limit.rlim_cur // 16, <unsigned long>16), <unsigned long>1024) >= limit.rlim_cur
+
+
+cdef void pause_accepting(Plane* plane, int64_t ns) noexcept nogil:
+    plane.accept_ns = plane.real_ns + ns
+    watch_listeners(plane, False)
+
+
+cdef bint let_in(Plane* plane, const Address* peer, int64_t* delay_ms) noexcept nogil:
+    """Count a new connection. False: there are too many. `delay_ms` above 0: hold it so long and close it."""
+    cdef Server* server = plane.server
+    cdef Host host = host_of(peer)
+    cdef bint welcome
+    if atomic_add32(&server.connections, 1) > atomic_get32(&server.limits.max_connections):
+        atomic_add32(&server.connections, -1)
+        return False
+    welcome = address_enter(&server.addresses, &host, plane.now_ns // 1000000, delay_ms)
+    if not welcome:
+        atomic_add32(&server.connections, -1)
+    elif atomic_get64(&server.accept_rate) > 0:
+        meter_add(&server.accepted, &server.quotas.windows, plane.now_ns // 1000000, 1)
+    return welcome
+
+
+cdef void see_out(Server* server, const Address* peer, bint counted) noexcept nogil:
+    cdef Host host = host_of(peer)
+    atomic_add32(&server.connections, -1)
+    if counted:
+        address_leave(&server.addresses, &host)
 
 
 cdef void accept_ready(Plane* plane, Listener* listener) noexcept nogil:
     """Take new connections and deal them out to the planes in turn."""
     cdef sockaddr_storage from_kernel
     cdef unsigned int size
-    cdef Connection* connection
     cdef Address peer
-    cdef Arrival* arrival
-    cdef Plane* chosen
+    cdef int64_t delay_ms = 0
     cdef int fd, i
     for i in range(ACCEPTS_PER_TURN):
+        if not accepts_now(plane):
+            return
         size = sizeof(from_kernel)
         fd = accept4(listener.fd, <sockaddr*>&from_kernel, &size, SOCK_NONBLOCK | SOCK_CLOEXEC)
         if fd < 0:
             if errno != EAGAIN and errno != EINTR:
                 # Out of descriptors: the backlog would wake us for ever. Look again a little later.
-                plane.accept_ns = plane.real_ns + ACCEPT_PAUSE_NS
-                watch_listeners(plane, False)
+                pause_accepting(plane, ACCEPT_PAUSE_NS)
             return
         read_address(&from_kernel, &peer)
-        if not within_limits(plane.server, &peer):
+        if crowded(plane.server, fd):
+            tell_refusal(plane, NULL)
             close(fd)
-            continue
-        chosen = plane.server.plane[plane.server.next_plane % plane.server.planes]
-        plane.server.next_plane = (plane.server.next_plane + 1) % plane.server.planes
-        connection = connection_new(chosen, fd)
-        arrival = NULL if chosen == plane else <Arrival*>calloc(1, sizeof(Arrival))
-        if connection == NULL or (chosen != plane and arrival == NULL):
-            free(connection)
-            free(arrival)
+        elif not let_in(plane, &peer, &delay_ms):
             close(fd)
-            atomic_add32(&plane.server.connections, -1)
-            address_count(plane.server, &peer, -1)
-            continue
-        connection.peer = peer
-        connection.listener = listener.number
-        size = sizeof(from_kernel)
-        if getsockname(fd, <sockaddr*>&from_kernel, &size) == 0:
-            read_address(&from_kernel, &connection.own)
-        if chosen == plane:
-            adopt(plane, connection)
-        else:
-            arrival.letter.kind = LETTER_ADOPT
-            arrival.connection = connection
-            mailbox_post(&chosen.mailbox, &arrival.letter)
+        elif not place(plane, listener, fd, &peer, delay_ms):
+            close(fd)
+            see_out(plane.server, &peer, delay_ms == 0)
+
+
+cdef bint place(Plane* plane, Listener* listener, int fd, const Address* peer, int64_t delay_ms) noexcept nogil:
+    """Give a new socket to its plane; the accepting one keeps those that are only to be closed. False: no memory."""
+    cdef Server* server = plane.server
+    cdef Plane* chosen = plane
+    cdef sockaddr_storage from_kernel
+    cdef unsigned int size = sizeof(from_kernel)
+    cdef Connection* connection
+    cdef Arrival* arrival
+    if delay_ms == 0:
+        chosen = server.plane[server.next_plane % server.planes]
+        server.next_plane = (server.next_plane + 1) % server.planes
+    connection = connection_new(chosen, fd)
+    arrival = NULL if chosen == plane else <Arrival*>calloc(1, sizeof(Arrival))
+    if connection == NULL or (chosen != plane and arrival == NULL):
+        free(connection)
+        free(arrival)
+        return False
+    connection.peer = peer[0]
+    connection.listener = listener.number
+    if getsockname(fd, <sockaddr*>&from_kernel, &size) == 0:
+        read_address(&from_kernel, &connection.own)
+    if delay_ms > 0:
+        connection.unwelcome = True
+        connection_mute(connection, delay_ms)
+        counter_add(&plane.throttled, 1)
+    if chosen == plane:
+        adopt(plane, connection)
+    else:
+        arrival.letter.kind = LETTER_ADOPT
+        arrival.connection = connection
+        mailbox_post(&chosen.mailbox, &arrival.letter)
+    return True
 
 
 cdef void adopt(Plane* plane, Connection* connection) noexcept nogil:
@@ -321,7 +378,7 @@ cdef void adopt(Plane* plane, Connection* connection) noexcept nogil:
     connection.active_ns = plane.real_ns
     counter_add(&plane.connections, 1)
     link_newest(connection)
-    event.events = connection.interest = EPOLLIN
+    event.events = connection.interest = 0 if connection.unwelcome else EPOLLIN
     event.data.ptr = connection
     if epoll_ctl(plane.epoll_fd, EPOLL_CTL_ADD, connection.fd, &event):
         connection_close(connection)

@@ -8,7 +8,7 @@ each connection's replies. Bytes that no frame used up go to the connection's ow
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
-from kafpy._core.atomic cimport atomic_add64, atomic_get32, atomic_get64, atomic_set32, counter_add
+from kafpy._core.atomic cimport atomic_add64, atomic_get32, atomic_get64, atomic_get_ptr, atomic_set32, counter_add
 from kafpy._core.bytes cimport get16, get32, put32
 from kafpy._core.connection cimport *
 from kafpy._core.fetch cimport fetch_expired, fetch_found, fetch_news, fetch_serve
@@ -18,10 +18,12 @@ from kafpy._core.produce cimport (
     FALLS_THROUGH, MALFORMED, SERVED, Served, commit_expired, commit_news, produce_commit, produce_serve
 )
 from kafpy._core.reader cimport ELEMENT_BUDGET, Reader, take, take16, take_tags
+from kafpy._core.quotas cimport QUOTA_REQUEST, QuotaRules, client_hold
 from kafpy._core.runtime cimport *
 from kafpy._core.sessions cimport session_free
 from kafpy._core.state cimport *
 from kafpy._core.table cimport table_enter, table_leave
+from kafpy._core.throttle cimport throttle_bind, throttle_spent
 from kafpy._core.timers cimport timer_due
 from kafpy._core.transport cimport *
 
@@ -38,6 +40,17 @@ cdef void plane_look_at_clock(Plane* plane) noexcept nogil:
     plane.real_ns = real_monotonic_ns()
     plane.now_ns = plane.real_ns + atomic_get64(&plane.server.runtime.clock.shift_ns)
     plane.now_ms = clock_wall_ms(&plane.server.runtime.clock)
+
+
+cdef void look_at_quotas(Plane* plane) noexcept nogil:
+    cdef QuotaRules* rules = <QuotaRules*>atomic_get_ptr(&plane.server.quotas.rules)
+    plane.timed = rules != NULL and rules.timed
+
+
+cdef void refuse(Plane* plane, Connection* connection) noexcept nogil:
+    """Close a connection for what its client sent."""
+    connection.hang_up = True
+    tell_refusal(plane, &connection.peer)
 
 
 # ---- frames
@@ -57,6 +70,12 @@ cdef void forward(Plane* plane, Connection* connection, Slot* slot, const uint8_
     item.peer = connection.peer
     item.own = connection.own
     item.listener = connection.listener
+    item.client = NULL
+    item.meter = connection.quota.meter[QUOTA_REQUEST]
+    if item.meter != NULL:
+        item.client = client_hold(&plane.server.quotas, connection.quota.client)
+        item.bound = connection.quota.bound[QUOTA_REQUEST]
+        item.spent_ns = throttle_spent(connection)
     item.size = size
     memcpy(item.frame, frame, size)
     slot.outside = True
@@ -111,13 +130,15 @@ cdef void serve_frame(Plane* plane, Connection* connection, uint8_t* frame, int3
     if slot == NULL:
         connection.hang_up = True
         return
+    slot.request_size = size
+    throttle_bind(connection, frame, size)
     if is_native(api_key, version):
         served = serve_native(plane, slot, frame, size, NULL, 0)
         connection.blocked = served == FALLS_THROUGH
     if served == FALLS_THROUGH:
         forward(plane, connection, slot, frame, size)
     elif served == MALFORMED:
-        connection.hang_up = True
+        refuse(plane, connection)
 
 
 cdef int64_t feed(Plane* plane, Connection* connection, uint8_t* data, int64_t size) noexcept nogil:
@@ -127,7 +148,7 @@ cdef int64_t feed(Plane* plane, Connection* connection, uint8_t* data, int64_t s
     while size - used >= 4 and not connection.hang_up and connection_may_read(connection):
         length = <int32_t>get32(data + used)
         if length < 8 or length > plane.server.limits.max_request_bytes:
-            connection.hang_up = True
+            refuse(plane, connection)
         elif size - used < 4 + <int64_t>length:
             break
         else:
@@ -224,7 +245,7 @@ cdef void put_away(Plane* plane, Connection* connection) noexcept nogil:
         if not connection_keep(connection, connection.input, connection.input_size):
             connection.hang_up = True
         connection.input = NULL
-        unfinished = connection.have > 0 and not connection.blocked
+        unfinished = connection.have > 0 and not connection.blocked and connection.mute.at < 0
         if unfinished != (connection.frame_since != 0):
             plane.unfinished += 1 if unfinished else -1
             connection.frame_since = plane.real_ns if unfinished else 0
@@ -250,6 +271,7 @@ cdef void finish(Plane* plane, Connection* connection) noexcept nogil:
 cdef void turn_commit(Plane* plane) noexcept nogil:
     cdef Connection* connection
     cdef Connection* after
+    cdef int64_t started
     while plane.touched != NULL or plane.produces != NULL or plane.news != NULL:
         produce_commit(plane)
         turn_reset(plane)
@@ -260,7 +282,10 @@ cdef void turn_commit(Plane* plane) noexcept nogil:
             after = connection.next_touched
             connection.touched = False
             if not connection.closed:
+                started = real_monotonic_ns() if plane.timed else 0
                 finish(plane, connection)
+                if plane.timed:
+                    connection.spent_ns += real_monotonic_ns() - started
             connection = after
     plane.arena_used = 0
 
@@ -284,8 +309,11 @@ cdef void take_answer(Plane* plane, Answer* answer) noexcept nogil:
             answer.data = NULL
             slot_finish(slot)
             slot_ready(slot)
+            if answer.throttle_ms > 0:
+                connection_mute(connection, answer.throttle_ms)
+                counter_add(&plane.throttled, 1)
         elif answer.kind == ANSWER_REJECT:
-            connection.hang_up = True
+            refuse(plane, connection)
         else:
             frame = <uint8_t*>turn_alloc(plane, answer.size)
             if frame == NULL:
@@ -293,7 +321,7 @@ cdef void take_answer(Plane* plane, Answer* answer) noexcept nogil:
             else:
                 memcpy(frame, answer.data, answer.size)
                 if serve_native(plane, slot, frame, answer.size, answer.decided, answer.decisions) != SERVED:
-                    connection.hang_up = True
+                    refuse(plane, connection)
     free(answer.data)
     free(answer.decided)
     free(answer)
@@ -320,13 +348,21 @@ cdef void read_mail(Plane* plane) noexcept nogil:
 
 # ---- time
 
+cdef void unmute(Connection* connection) noexcept nogil:
+    connection_used(connection)
+    connection.hang_up = connection.hang_up or connection.unwelcome
+    connection_touch(connection)
+
+
 cdef void fire_timers(Plane* plane) noexcept nogil:
     cdef Timer* timer = timer_due(plane)
     while timer != NULL:
-        if timer.is_fetch:
+        if timer.kind == TIMER_FETCH:
             fetch_expired(plane, <Fetch*>timer.owner)
-        else:
+        elif timer.kind == TIMER_COMMIT:
             commit_expired(plane, <Commit*>timer.owner)
+        else:
+            unmute(<Connection*>timer.owner)
         timer = timer_due(plane)
 
 
@@ -351,7 +387,10 @@ cdef void sweep(Plane* plane) noexcept nogil:
     connection = plane.oldest
     while connection != NULL:
         after = connection.newer
-        if plane.real_ns - connection.active_ns > plane.server.limits.idle_ms * 1000000 or overdue(plane, connection):
+        if overdue(plane, connection):
+            refuse(plane, connection)
+            connection_touch(connection)
+        elif plane.real_ns - connection.active_ns > plane.server.limits.idle_ms * 1000000:
             connection.hang_up = True
             connection_touch(connection)
         elif connection.starved:
@@ -394,6 +433,7 @@ cdef void bury(Plane* plane) noexcept nogil:
 cdef void handle(Plane* plane, epoll_event* event) noexcept nogil:
     cdef Source* source = <Source*>event.data.ptr
     cdef Connection* connection
+    cdef int64_t started
     if source[0] == SOURCE_LISTENER:
         accept_ready(plane, <Listener*>source)
     elif source[0] == SOURCE_CONNECTION:
@@ -407,7 +447,10 @@ cdef void handle(Plane* plane, epoll_event* event) noexcept nogil:
             connection.hang_up = True
             connection_touch(connection)
         elif event.events & EPOLLIN:
+            started = real_monotonic_ns() if plane.timed else 0
             connection_read(plane, connection)
+            if plane.timed:
+                connection.spent_ns += real_monotonic_ns() - started
 
 
 cdef void* plane_main(void* arg) noexcept nogil:
@@ -418,6 +461,7 @@ cdef void* plane_main(void* arg) noexcept nogil:
         n = epoll_wait(plane.epoll_fd, events, EVENTS, wait_ms(plane))
         table_enter(&plane.server.table, &plane.reading)
         plane_look_at_clock(plane)
+        look_at_quotas(plane)
         # Mail first, wherever it stands in the list: an append that was acknowledged before a fetch was sent is seen by it.
         for i in range(n):
             if (<Source*>events[i].data.ptr)[0] == SOURCE_MAILBOX:

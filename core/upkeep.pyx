@@ -4,7 +4,7 @@ Every job takes the log's `disk` first and looks at the log afresh: it may have 
 """
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t
-from kafpy._core.append cimport go_offline, log_announce, log_unref
+from kafpy._core.append cimport disk_failed, log_announce, log_unref, roll_is_near
 from kafpy._core.partition cimport *
 from kafpy._core.posix cimport *
 from kafpy._core.runtime cimport Job
@@ -22,7 +22,7 @@ cdef void end_job(LogJob* job) noexcept nogil:
 
 
 cdef void prepare(Job* job) noexcept nogil:
-    """Space ahead of a busy log in growing steps, write-back under way behind it, the next file when half of this one is full."""
+    """Space ahead of a busy log in growing steps, write-back under way behind it, the next file when this one's end is near."""
     cdef CLog* log = (<LogJob*>job).log
     pthread_mutex_lock(&log.disk)
     prepare_active(log)
@@ -46,8 +46,8 @@ cdef void prepare_active(CLog* log) noexcept nogil:
     allocated = max(active.allocated, size)
     paced = active.paced
     file = file_ref(active.file)
-    wants_next = log.next_file == NULL and size > log.settings.segment_bytes // 2
-    step = min(max(size, <int64_t>MEBIBYTE), <int64_t>16 * MEBIBYTE)
+    wants_next = log.next_file == NULL and roll_is_near(log, active)
+    step = min(size, <int64_t>16 * MEBIBYTE) if size >= MEBIBYTE else 0
     step = min(step, max(log.settings.segment_bytes - allocated, 0))
     log_unlock(&log.lock)
     if allocated - size < step:
@@ -105,7 +105,7 @@ cdef bint flush_sealed(CLog* log) noexcept nogil:
             segment.flushed = True
             log.recovery_point = max(log.recovery_point, segment.end_offset)
         else:
-            go_offline(log)
+            disk_failed(log)
         log_unlock(&log.lock)
     return False
 
@@ -145,7 +145,7 @@ cdef bint flush_once(CLog* log) noexcept nogil:
     log_lock(&log.lock)
     if not good:
         if not log.offline:
-            go_offline(log)
+            disk_failed(log)
     else:
         log.recovery_point = max(log.recovery_point, target)
         if log.settings.flush_messages <= 1 and log.recovery_point > log.high_watermark:
@@ -176,6 +176,7 @@ cdef void log_init(CLog* log) noexcept nogil:
     pthread_mutex_init(&log.disk, NULL)
     pthread_mutex_init(&log.lock, NULL)
     log.leader = True
+    log.damaged_at = -1
     log.preparing.job.run = prepare
     log.sealing.job.run = flush_rolled
     log.flushing.job.run = group_commit

@@ -13,7 +13,9 @@ cdef bint log_wait(CLog* log, Waiter* waiter, Mailbox* mailbox, WaiterKind kind,
 cdef void log_forget(Waiter* waiter) noexcept nogil
 cdef void waiter_drop(Waiter* waiter) noexcept nogil
 cdef void log_announce(CLog* log) noexcept nogil
+cdef bint roll_is_near(CLog* log, const Segment* active) noexcept nogil
 cdef void go_offline(CLog* log) noexcept nogil                   # under the lock, right after the call that failed: errno says why
+cdef void disk_failed(CLog* log) noexcept nogil                 # the same, unless it was for want of descriptors
 cdef void log_fail(CLog* log, int error) noexcept nogil
 cdef void seal_active(CLog* log) noexcept nogil
 cdef bint add_segment(CLog* log, Segment* segment) noexcept nogil

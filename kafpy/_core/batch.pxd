@@ -16,6 +16,7 @@ cdef struct BatchInfo:  # a v2 header in host byte order
     int32_t base_sequence
     int32_t count
     int32_t size  # of the whole batch: 12 + batch_length
+    int32_t bad_record  # after a batch_check that failed: the place of the record that is to blame; -1: the batch is
 
 
 cdef struct BatchPolicy:
@@ -41,10 +42,10 @@ cdef bint batch_intact(const uint8_t* data, const BatchInfo* info) noexcept nogi
 cdef int16_t batch_check(const uint8_t* data, int64_t size, const BatchPolicy* policy, BatchInfo* info) noexcept nogil
 
 # Walks `count` records that fill `size` bytes exactly; 0, INVALID_RECORD or INVALID_TIMESTAMP (a timestamp outside
-# [earliest, latest] that is not -1). max_timestamp: the largest one seen.
+# [earliest, latest] that is not -1). max_timestamp: the largest one seen. bad_record: set when one record is to blame.
 cdef int16_t batch_walk(const uint8_t* records, int64_t size, int32_t count, bint keys_required,
                         int64_t base_timestamp, int64_t earliest, int64_t latest,
-                        int64_t* max_timestamp) noexcept nogil
+                        int64_t* max_timestamp, int32_t* bad_record) noexcept nogil
 
 # Base offset and leader epoch lie outside the CRC.
 cdef void batch_stamp(uint8_t* data, int64_t base_offset, int32_t leader_epoch) noexcept nogil

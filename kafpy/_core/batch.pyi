@@ -166,3 +166,11 @@ def decode_columns(
     decompress(codec, payload) opens compressed batches. Control batches are left out unless `control`; a cut-off batch
     at the end is ignored. CorruptBatch for a wrong CRC (unless told not to check) or records that do not add up.
     """
+
+def decode_pairs(
+    record_sets: Buffer, decompress: Callable[[int, memoryview], Buffer] | None = None
+) -> tuple[list[tuple[int, bytes | None, bytes | None]], int]:
+    """Offset, key and value of every record, and the offset after the last whole batch; errors as in decode_columns.
+
+    For the broker's own topics, whose records become state of their own; everything else is read as columns.
+    """

@@ -18,6 +18,7 @@ cdef Slot* slot_sent(Connection* connection) noexcept nogil
 cdef Connection* connection_new(Plane* plane, int fd) noexcept nogil
 cdef void connection_free(Connection* connection) noexcept nogil
 cdef void connection_touch(Connection* connection) noexcept nogil
+cdef void connection_mute(Connection* connection, int64_t ms) noexcept nogil
 cdef bint connection_may_read(Connection* connection) noexcept nogil
 cdef bint connection_keep(Connection* connection, const uint8_t* data, int64_t size) noexcept nogil
 cdef bint connection_grow(Connection* connection, int64_t wanted) noexcept nogil

@@ -79,6 +79,10 @@ class Log:
         """The errno that took it offline; 0 while it is not."""
 
     @property
+    def damaged_at(self) -> int:
+        """The first offset that was asked for where there is no batch any more; -1: none. See Runtime.failures_fd."""
+
+    @property
     def segment_count(self) -> int: ...
     @property
     def size(self) -> int: ...
@@ -109,6 +113,9 @@ class Log:
 
         Segments wholly below the start are removed; those who read them go on.
         """
+
+    def lead(self, leader: bool) -> None:
+        """Whether appends are taken; otherwise they get error 6. On return no append of before is under way."""
 
     def release_space(self) -> None:
         """Give back what was allocated ahead, if nothing was appended since the last call."""

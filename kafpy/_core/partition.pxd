@@ -77,6 +77,7 @@ cdef enum Located:
     WOULD_BLOCK                    # ask again on a helper with may_block
     LOG_OFFLINE
     LOG_CLOSED
+    LOG_DAMAGED                    # where the batch should be, there is none
 
 cdef struct LogJob:                # a helper's work on a log; one of each kind is under way at most
     Job job                        # first member
@@ -94,6 +95,7 @@ cdef struct CLog:
     bint leader
     bint offline                   # a write, sync or rename failed; for good
     int failure                    # errno of that
+    int64_t damaged_at             # the first offset that was asked for and found LOG_DAMAGED; -1: none
     bint closed
     int64_t log_start_offset
     int64_t log_end_offset

@@ -1,12 +1,19 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t
+from kafpy._core.beats cimport Beats
+from kafpy._core.meter cimport Meter
+from kafpy._core.quotas cimport QuotaClient
 from kafpy._core.runtime cimport Runtime
-from kafpy._core.state cimport Plane, Server, Slot
+from kafpy._core.state cimport InboxItem, Plane, Server, Slot
 from kafpy._core.turn cimport Answer
 
 cdef struct Held:                # a request that is with Python
     Slot* slot                   # NULL: this place is free
     Plane* plane
     int32_t size                 # of the request
+    QuotaClient* client          # counted; NULL: its time is not metered
+    Meter* meter
+    double bound
+    int64_t spent_ns             # by its plane
     uint32_t generation
     int32_t next_free
 
@@ -17,6 +24,9 @@ cdef class Planes:
     cdef int32_t held_room
     cdef int32_t held_free
     cdef bint running
-    cdef int64_t hold(self, Plane* plane, Slot* slot, int32_t size) except -1
+    cdef Beats beats             # only touched with the GIL
+    cdef int64_t drained
+    cdef int64_t hold(self, InboxItem* item) except -1
     cdef post(self, int64_t token, Answer* answer)
-    cdef Slot* let_go(self, int64_t token, Plane** plane, int32_t* size) except NULL
+    cdef Held* find(self, int64_t token) except NULL
+    cdef Slot* let_go(self, int64_t token, Plane** plane, Answer* answer) except NULL

@@ -8,6 +8,7 @@ from typing import Self
 
 from typing_extensions import disjoint_base
 
+from kafpy._core.beats import Beat
 from kafpy._core.log import Log
 from kafpy._core.runtime import Runtime
 
@@ -22,6 +23,8 @@ class Request:
     frame: bytes
     """Header and body, without the size."""
     listener: int
+    metered: bool
+    """Its client has a bound on request time: charge() it before it is answered."""
 
     @property
     def local_host(self) -> str:
@@ -48,6 +51,8 @@ class Planes:
         fetch_max_bytes: int = 57671680,
         fetch_sessions: int = 1000,
         queued_max_bytes: int = 268435456,
+        quota_windows: int = 11,
+        quota_window_ms: int = 1000,
     ) -> Self: ...
     def listen(self, fd: int, listener: int = 0) -> None:
         """Accept from a bound, listening, non-blocking socket, which stays the caller's. Before start()."""
@@ -63,9 +68,47 @@ class Planes:
     def inbox_fd(self) -> int:
         """Readable when drain() has something."""
 
-    def drain(self) -> list[Request]: ...
-    def reply(self, token: int, payload: bytes) -> None:
-        """Response header and body. KeyError when the token was used before."""
+    def limit_clients(
+        self, rules: list[tuple[str | None, tuple[float, bool], tuple[float, bool], tuple[float, bool]]]
+    ) -> None:
+        """Client quotas from now on: a rule per client id, None for all that no other rule names; no rules, no quotas.
+
+        A rule has bounds per second, 0 for none, on bytes produced, on bytes fetched and on per cent of a thread's
+        time; each with whether all clients under such a rule share it, or each has it for itself.
+        """
+
+    def limit_connections(
+        self,
+        *,
+        most: int,
+        per_address: int,
+        rate: int,
+        address_rate: float,
+        addresses: list[tuple[bytes, int, float]],
+    ) -> None:
+        """Bounds on connections, and on new ones per second (0: none), in all and from one address.
+
+        `addresses`: packed address, most connections or -1, rate or 0 as for everyone. Who is connected stays.
+        """
+
+    def charge(self, token: int, spent_ns: int) -> int:
+        """Count Python's time for a metered request; milliseconds by which it is above its bound, for reply()."""
+
+    def drain(self) -> list[Request]:
+        """Every request that waits for Python, oldest first; but heartbeats whose answer is known, which get it."""
+
+    @property
+    def drained_last(self) -> int:
+        """How many requests the last drain() found, those that it answered included."""
+
+    def remember(self, frame: bytes, payload: bytes) -> Beat | None:
+        """Answer heartbeats like this one (but for the correlation id) with this response, until it is forgotten.
+
+        None where it is no Heartbeat, or too long to be remembered.
+        """
+
+    def reply(self, token: int, payload: bytes, throttle_ms: int = 0) -> None:
+        """Response header and body. KeyError when the token was used before. Nothing more is read for `throttle_ms`."""
 
     def reject(self, token: int) -> None:
         """Close that request's connection."""
@@ -73,11 +116,15 @@ class Planes:
     def resubmit(self, token: int, frame: bytes, errors: bytes) -> None:
         """Give a Produce back, its batches opened: a native int16 per partition in order, 0 to append it."""
 
-    def publish(self, topic: str, topic_id: bytes, logs: list[Log | None]) -> None:
-        """Say where a topic's partitions are, in place of what was said before."""
+    def publish(self, topic: str, topic_id: bytes, logs: list[Log | None], internal: bool = False) -> None:
+        """Say where a topic's partitions are, in place of what was said before. Clients only read an internal one."""
 
     def withdraw(self, topic: str) -> None:
         """On return no plane looks the topic up any more."""
 
     def statistics(self) -> dict[str, int]:
         """Counters since the start, over all planes."""
+
+    def refusals(self) -> tuple[int, str, int]:
+        """How many connections were closed for what they sent, the address of the last, and how many were turned away
+        for want of descriptors. The runtime's failures_fd tells, once a minute at most."""

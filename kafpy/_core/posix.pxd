@@ -45,7 +45,10 @@ cdef extern from "<errno.h>" nogil:
     enum: ENOENT
     enum: EEXIST
     enum: EIO
+    enum: EBADMSG
     enum: ENOSPC
+    enum: EMFILE
+    enum: ENFILE
 
 cdef extern from "<time.h>" nogil:
     struct timespec:
@@ -83,6 +86,7 @@ cdef extern from "<fcntl.h>" nogil:
     enum: O_TRUNC
     enum: O_EXCL
     enum: O_CLOEXEC
+    enum: O_NOFOLLOW
     enum: O_DIRECTORY
     enum: FALLOC_FL_KEEP_SIZE
     enum: POSIX_FADV_WILLNEED
@@ -100,6 +104,12 @@ cdef extern from "<sys/stat.h>" nogil:
     struct stat_t "stat":
         int64_t st_size
     int fstat(int fd, stat_t* s) noexcept
+
+cdef extern from "<sys/resource.h>" nogil:
+    struct rlimit:
+        unsigned long rlim_cur
+    int getrlimit(int resource, rlimit* limit) noexcept
+    enum: RLIMIT_NOFILE
 
 cdef extern from "<sys/eventfd.h>" nogil:
     int eventfd(unsigned int start, int flags) noexcept

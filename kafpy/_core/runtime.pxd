@@ -53,7 +53,7 @@ cdef struct CRuntime:
     pthread_t threads[MAX_HELPERS]
     int64_t index_bytes       # atomic: sealed segments' indexes held in memory
 
-cdef void runtime_alarm(CRuntime* runtime) noexcept nogil     # a log went offline: Python looks which
+cdef void runtime_alarm(CRuntime* runtime) noexcept nogil     # something is to be said: a log went offline or is damaged, a connection was refused
 cdef bint runtime_submit(CRuntime* runtime, Job* job) noexcept nogil    # False: it is closed, nobody will run the job
 cdef void runtime_settle(CRuntime* runtime) noexcept nogil
 cdef int thread_start(pthread_t* thread, void* (*main)(void*) noexcept nogil, void* arg, const char* name) noexcept nogil

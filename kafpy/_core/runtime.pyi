@@ -11,7 +11,7 @@ class Runtime:
     def __new__(cls, helpers: int = 2) -> Self: ...
     @property
     def failures_fd(self) -> int:
-        """An eventfd, readable when a log has gone offline since it was read."""
+        """An eventfd, readable when a log has gone offline, or was found damaged, since it was read."""
 
     def wall_ms(self) -> int:
         """Milliseconds since 1970, moved on by advance()."""

@@ -1,10 +1,13 @@
 # What planes work on, on one page. Everything belongs to one plane and is touched by its thread alone, except:
-#   Server      settings fixed at the start; counters atomic; inbox and address counts under their locks; table as in table.pxd
+#   Server      settings fixed at the start; counters atomic; inbox, addresses and quotas under their locks; table as in table.pxd
 #   Slot        handed to Python by its token (plane.pyx) while `outside`; nobody but the plane reads or writes it meanwhile
 #   Waiter      see partition.pxd
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from kafpy._core.addresses cimport Addresses, Host
+from kafpy._core.meter cimport Meter, Sample
 from kafpy._core.partition cimport Append, CLog, Located, Position, Slice, Waiter
 from kafpy._core.posix cimport pthread_mutex_t, pthread_t
+from kafpy._core.quotas cimport QuotaClient, QuotaGrip, Quotas
 from kafpy._core.runtime cimport CRuntime, Job, Letter, Mailbox
 from kafpy._core.table cimport Table
 
@@ -36,6 +39,7 @@ cdef struct Slot:            # one request and its reply; replies leave in the o
     bint silent              # acks=0: nothing is sent
     bint hang_up             # close instead of replying
     bint outside             # with Python
+    int32_t request_size     # header and body
     int32_t held             # bytes that the request holds elsewhere until it is answered; part of its connection's `unsent`
     void* fetch              # Fetch* that waits to fill it
     void* commit             # Commit* that waits to release it
@@ -59,6 +63,17 @@ cdef struct Listener:
     int fd                       # the caller's
     int32_t number
 
+cdef enum TimerKind:
+    TIMER_FETCH                  # Fetch*
+    TIMER_COMMIT                 # Commit*
+    TIMER_MUTE                   # Connection*
+
+cdef struct Timer:
+    int64_t deadline_ns          # of the broker's clock
+    int32_t at                   # in the heap; -1: not set
+    TimerKind kind
+    void* owner
+
 cdef struct Connection:
     Source source
     Plane* plane
@@ -77,6 +92,10 @@ cdef struct Connection:
     Slot* last
     int32_t slots
     int64_t unsent
+    Timer mute               # set: its client is above a quota, nothing is read until then
+    bint unwelcome           # not served, and closed when `mute` fires: its address connects too fast
+    QuotaGrip quota
+    int64_t spent_ns         # of this thread's time, not charged yet; only while some quota asks
     bint blocked             # a Produce is outside the plane: nothing behind it is served
     bint hang_up             # close at the end of the turn
     bint closed
@@ -90,12 +109,6 @@ cdef struct Connection:
 cdef struct Arrival:         # a new connection, on its way to the plane that gets it
     Letter letter            # first member
     Connection* connection
-
-cdef struct Timer:
-    int64_t deadline_ns      # of the broker's clock
-    int32_t at               # in the heap; -1: not set
-    bint is_fetch
-    void* owner
 
 cdef struct Group:           # a turn's appends to one log
     Group* next
@@ -230,6 +243,10 @@ cdef struct InboxItem:
     Address peer
     Address own
     int32_t listener
+    QuotaClient* client          # counted; NULL: its time is not metered
+    Meter* meter
+    double bound
+    int64_t spent_ns
     int32_t size
     uint8_t frame[1]
 
@@ -241,12 +258,18 @@ cdef struct Inbox:
 
 cdef struct Limits:
     int32_t max_request_bytes
-    int32_t max_connections
-    int32_t max_connections_per_ip
+    int32_t max_connections      # atomic
     int64_t idle_ms
     int32_t fetch_max_bytes
     int32_t fetch_sessions       # per plane
     int64_t queued_max_bytes
+
+cdef struct Refusals:            # connections that were closed for what their clients sent
+    pthread_mutex_t lock
+    int64_t count
+    Address last
+    int64_t crowded              # others, for want of descriptors
+    int64_t alarm_ns             # real: no alarm before
 
 cdef struct Server:
     CRuntime* runtime
@@ -261,8 +284,12 @@ cdef struct Server:
     int32_t next_plane           # of the accepting plane
     Listener listeners[16]
     int32_t listener_count
-    pthread_mutex_t address_lock
-    void* addresses              # AddressCount*
+    Addresses addresses
+    Quotas quotas
+    Refusals refusals
+    Meter accepted               # connections; plane 0's
+    Sample* accepted_samples
+    int64_t accept_rate          # atomic: connections per second; 0: no limit
 
 cdef enum: TURN_BUCKETS = 256
 
@@ -277,6 +304,7 @@ cdef struct Plane:
     int64_t real_ns              # this turn's time
     int64_t now_ns
     int64_t now_ms
+    bint timed                   # some quota is on a thread's time
     Letter* news                 # waiters of this plane that this turn's appends woke
     uint8_t* arena               # what this turn received
     int64_t arena_used
@@ -310,3 +338,4 @@ cdef struct Plane:
     int64_t bytes_out
     int64_t produced
     int64_t fetched
+    int64_t throttled

@@ -10,6 +10,7 @@ cdef struct Topic:
     uint8_t id[16]
     int16_t name_size
     char name[250]
+    bint internal                # clients do not produce to it
     int32_t partitions
     CLog** logs                  # counted; NULL where this broker has none
 
@@ -34,4 +35,5 @@ cdef Topic* table_by_name(Table* table, const char* name, int32_t size) noexcept
 cdef Topic* table_by_id(Table* table, const uint8_t* id) noexcept nogil
 cdef bint table_publish(Table* table, Topic* topic) noexcept nogil
 cdef bint table_withdraw(Table* table, const char* name, int32_t size) noexcept nogil
+cdef void wait_for_readers(Table* table) noexcept nogil     # under `lock`
 cdef void topic_free(Topic* topic) noexcept nogil

@@ -16,6 +16,7 @@ cdef struct Answer:      # from Python
     int16_t* decided
     int32_t decisions
     int32_t request_size # of the frame that it answers
+    int32_t throttle_ms  # its connection is muted for so long
 
 cdef int64_t feed(Plane* plane, Connection* connection, uint8_t* data, int64_t size) noexcept nogil
 cdef void turn_commit(Plane* plane) noexcept nogil

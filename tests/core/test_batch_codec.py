@@ -62,6 +62,26 @@ def test_encode_writes_the_oracles_bytes(records: list[Record]) -> None:
     assert encode(records) == reference.encode(records)
 
 
+@CODECS
+@given(records=RECORDS, base=st.integers(0, 2**40))
+def test_pairs_are_the_columns(name: str, records: list[Record], base: int) -> None:
+    plain = reference.encode(records, base_offset=base)
+    codec, compress = codecs.COMPRESS[name]
+    packed = encode(records, codec, compress=compress, base_offset=base)
+    control = encode(records, control=True, base_offset=base)
+    data = plain + control + packed + plain[:-1]
+    pairs, next_offset = batch.decode_pairs(data, codecs.decompress)
+    columns = batch.decode_columns(data, codecs.decompress)
+    assert pairs == [(record.offset, record.key, record.value) for record in rows(columns)]
+    assert next_offset == columns.next_offset
+
+
+def test_pairs_of_damaged_batches() -> None:
+    data = batch.encode([b"v"], keys=[b"k"], timestamps=0)
+    with pytest.raises(batch.CorruptBatch):
+        batch.decode_pairs(data[:-1] + b"x")
+
+
 @given(records=RECORDS, base=st.integers(0, 2**40))
 def test_decode_reads_the_oracles_records(records: list[Record], base: int) -> None:
     data = reference.encode(records, base_offset=base, leader_epoch=3) * 2

@@ -11,7 +11,8 @@ import pytest
 from kafpy._core import batch
 from kafpy._core.log import Log
 from kafpy._core.runtime import Runtime
-from tests.core.logs import NOW, append, batches, error_of, make_batch, offsets, read_all, segment
+from tests.core import reference
+from tests.core.logs import NOW, append, batches, error_of, kill, make_batch, offsets, read_all, segment
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "kafka-4.3"
 
@@ -108,6 +109,8 @@ def test_a_prepared_file_becomes_the_next_segment(runtime: Runtime, tmp_path: Pa
     while log.size < 3 << 20:
         append(log, make_batch(value=bytes(100_000)))
     runtime.settle()
+    append(log, make_batch(value=bytes(100_000)))  # a helper that looked before the half was full looks again
+    runtime.settle()
     prepared = (tmp_path / "next").stat().st_ino
     while log.segment_count == 1:
         append(log, make_batch(value=bytes(100_000)))
@@ -115,6 +118,43 @@ def test_a_prepared_file_becomes_the_next_segment(runtime: Runtime, tmp_path: Pa
     assert sorted(tmp_path.glob("*.log"))[1].stat().st_ino == prepared
     assert not (tmp_path / "next").exists()
     assert len(offsets(log)) == log.log_end_offset
+
+
+def test_r19_offsets_beyond_the_reach_of_a_segment(runtime: Runtime, tmp_path: Path) -> None:
+    """A batch that is not opened may claim two billion records; an index counts from its segment's base in 32 bits."""
+    most = 2**31 - 1
+    claim = reference.frame(
+        bytes(3 << 20),
+        attributes=4,
+        record_count=most,
+        last_offset_delta=most - 1,
+        base_timestamp=NOW,
+        max_timestamp=NOW,
+    )
+    log = fresh(runtime, tmp_path, max_message_bytes=4 << 20)
+    expected = [0, most, most + 1, 2 * most + 1, 2 * most + 2]
+    assert [append(log, each) for each in (claim, make_batch(), claim, make_batch(), make_batch())] == expected
+    runtime.settle()
+    assert sorted(int(path.stem) for path in tmp_path.glob("*.log")) == [0, most + 1, 2 * most + 2]
+    kill(log)
+    log = fresh(runtime, tmp_path, max_message_bytes=4 << 20)
+    assert offsets(log) == expected
+    assert log.log_end_offset == 2 * most + 3
+
+
+def test_the_next_file_is_prepared_before_a_segment_is_too_old(runtime: Runtime, tmp_path: Path) -> None:
+    log = fresh(runtime, tmp_path, segment_ms=64_000)
+    append(log, make_batch(timestamp=NOW))
+    append(log, make_batch(timestamp=NOW + 63_000))
+    runtime.settle()
+    assert not (tmp_path / "next").exists()
+    append(log, make_batch(timestamp=NOW + 63_001))
+    runtime.settle()
+    prepared = (tmp_path / "next").stat().st_ino
+    append(log, make_batch(timestamp=NOW + 64_001))
+    runtime.settle()
+    assert segment(tmp_path, 3).stat().st_ino == prepared
+    assert not (tmp_path / "next").exists()
 
 
 def test_space_ahead_is_given_back(runtime: Runtime, tmp_path: Path) -> None:

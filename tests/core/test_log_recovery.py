@@ -1,4 +1,4 @@
-"""A log opened again: after a clean stop, after a kill, and with files that somebody damaged."""
+"""A log opened again: after a clean stop, a kill, or damage done to its files (C-01, C-02, C-03, C-05)."""
 
 import random
 from pathlib import Path
@@ -34,7 +34,7 @@ def test_a_killed_log_comes_back_whole(runtime: Runtime, tmp_path: Path) -> None
     assert append(log, make_batch()) == log.log_end_offset - 1
 
 
-def test_a_torn_tail_is_cut_at_the_last_whole_batch(runtime: Runtime, tmp_path: Path) -> None:
+def test_c_01_a_torn_tail_is_cut_at_the_last_whole_batch(runtime: Runtime, tmp_path: Path) -> None:
     stored = filled(runtime, tmp_path)
     whole = b"".join(stored)
     last_two = len(whole) - len(stored[-1]) - len(stored[-2])
@@ -62,7 +62,7 @@ def garbage() -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("tail", garbage().values(), ids=garbage().keys())
-def test_what_is_no_batch_is_cut_off(runtime: Runtime, tmp_path: Path, tail: bytes) -> None:
+def test_c_02_what_is_no_batch_is_cut_off(runtime: Runtime, tmp_path: Path, tail: bytes) -> None:
     stored = filled(runtime, tmp_path)
     with segment(tmp_path).open("ab") as file:
         file.write(tail)
@@ -70,7 +70,7 @@ def test_what_is_no_batch_is_cut_off(runtime: Runtime, tmp_path: Path, tail: byt
     assert segment(tmp_path).read_bytes() == b"".join(stored)
 
 
-def test_a_flipped_bit_cuts_there(runtime: Runtime, tmp_path: Path) -> None:
+def test_c_03_a_flipped_bit_cuts_there(runtime: Runtime, tmp_path: Path) -> None:
     stored = filled(runtime, tmp_path)
     whole = b"".join(stored)
     starts = [len(b"".join(stored[:i])) for i in range(len(stored))]
@@ -116,7 +116,7 @@ def test_below_the_recovery_point_nothing_is_read_again(runtime: Runtime, tmp_pa
 
 @pytest.mark.parametrize("suffix", ["index", "timeindex"])
 @pytest.mark.parametrize("damage", ["missing", "empty", "cut", "garbage", "shifted", "another log's"])
-def test_index_files_are_made_again(runtime: Runtime, tmp_path: Path, suffix: str, damage: str) -> None:
+def test_c_05_index_files_are_made_again(runtime: Runtime, tmp_path: Path, suffix: str, damage: str) -> None:
     here = tmp_path / "here"
     log = Log(runtime, str(here), segment_bytes=700, **SETTINGS)
     for i in range(30):

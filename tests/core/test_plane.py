@@ -15,6 +15,8 @@ from kafpy.protocol import api, codec
 from tests.core.codecs import gzip
 from tests.core.logs import append, batches, idempotent, make_batch
 from tests.core.served import (
+    TOPIC,
+    TOPIC_ID,
     Served,
     fetch_frame,
     produce_frame,
@@ -23,6 +25,8 @@ from tests.core.served import (
     sized,
     until,
 )
+
+INVALID_TOPIC = 17
 
 
 @pytest.fixture(params=[1, 3], ids=["1 plane", "3 planes"])
@@ -38,6 +42,16 @@ def test_produce_of_every_version(served: Served, version: int) -> None:
             answer = client.produce(make_batch(2), version)
             assert (answer.error_code, answer.base_offset) == (0, 2 * i)
     assert served.logs[0].log_end_offset == 6
+
+
+@pytest.mark.parametrize("version", [3, 9, 13])
+def test_R21_nobody_produces_to_an_internal_topic(served: Served, version: int) -> None:
+    served.planes.publish(TOPIC, TOPIC_ID, list(served.logs), internal=True)
+    append(served.logs[0], make_batch())
+    with served.client() as client:
+        assert client.produce(make_batch(), version).error_code == INVALID_TOPIC
+        assert client.fetch_one(0).records == served.logs[0].read(0, 1)
+    assert served.logs[0].log_end_offset == 1
 
 
 @pytest.mark.parametrize("version", range(4, 19))
