@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from kafpy.metadata.client_quota import Entity, Quotas
+
 
 @dataclass(frozen=True, slots=True)
 class Partition:
@@ -34,14 +36,25 @@ class Image:
     topics_by_id: Mapping[bytes, Topic] = field(default_factory=lambda: MappingProxyType({}))
     broker_configs: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
     """Dynamic configs by the broker's id; under "" those of all brokers."""
+    client_quotas: Quotas = field(default_factory=lambda: MappingProxyType({}))
 
     @classmethod
     def of(
-        cls, epoch: int, topics: list[Topic], broker_configs: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+        cls,
+        epoch: int,
+        topics: list[Topic],
+        broker_configs: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+        client_quotas: Quotas = MappingProxyType({}),
     ) -> Image:
         by_name = {topic.name: topic for topic in topics}
         by_id = {topic.topic_id: topic for topic in topics}
-        return cls(epoch, MappingProxyType(by_name), MappingProxyType(by_id), MappingProxyType(dict(broker_configs)))
+        return cls(
+            epoch,
+            MappingProxyType(by_name),
+            MappingProxyType(by_id),
+            MappingProxyType(dict(broker_configs)),
+            MappingProxyType(dict(client_quotas)),
+        )
 
     def topic(self, name: str) -> Topic | None:
         return self.topics.get(name)
@@ -62,3 +75,8 @@ class Image:
 
     def with_broker_configs(self, broker: str, configs: Mapping[str, str], epoch: int) -> Image:
         return replace(self, epoch=epoch, broker_configs=MappingProxyType({**self.broker_configs, broker: configs}))
+
+    def with_client_quotas(self, changed: Mapping[Entity, Mapping[str, float]], epoch: int) -> Image:
+        """An entity without values is one without quotas."""
+        quotas = {entity: values for entity, values in {**self.client_quotas, **changed}.items() if values}
+        return replace(self, epoch=epoch, client_quotas=MappingProxyType(quotas))

@@ -4,17 +4,23 @@ WAL with synchronous=FULL: a commit is on disk when it returns. One connection, 
 a lock.
 """
 
+import json
+import logging
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from kafpy.metadata.client_quota import Entity
 from kafpy.metadata.errors import MetadataError, StoreError
 from kafpy.metadata.image import Image, Partition, Topic
 
+logger = logging.getLogger(__name__)
+
 UNKNOWN_TOPIC_OR_PARTITION = 3
 TOPIC_ALREADY_EXISTS = 36
+KAFKA_STORAGE_ERROR = 56
 
 _SCHEMA = """
 CREATE TABLE version (version INTEGER NOT NULL);
@@ -43,6 +49,12 @@ _STEPS = [
         PRIMARY KEY (broker, name)
     ) WITHOUT ROWID;
     """,
+    """
+    CREATE TABLE client_quota (
+        entity TEXT NOT NULL, name TEXT NOT NULL, value REAL NOT NULL,
+        PRIMARY KEY (entity, name)
+    ) WITHOUT ROWID;
+    """,
 ]
 """What each format adds to the one before it; the first is _SCHEMA alone. Steps that were released stay as they are."""
 
@@ -62,13 +74,14 @@ class SQLiteStore:
             self._prepare(new_cluster_id)
         except sqlite3.DatabaseError as error:
             self._db.close()
-            raise StoreError(f"{path}: {error}") from error
+            message = f"cannot use {path}: {error}; repair it, or choose another directory with --data DIR"
+            raise StoreError(message) from error
         except StoreError:
             self._db.close()
             raise
 
     def _prepare(self, new_cluster_id: str) -> None:
-        with self._change() as db:
+        with self._transaction() as db:
             if db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'version'").fetchone()[0] == 0:
                 _execute_all(db, _SCHEMA)
                 db.execute("INSERT INTO version VALUES (1)")
@@ -82,6 +95,19 @@ class SQLiteStore:
 
     @contextmanager
     def _change(self) -> Iterator[sqlite3.Connection]:
+        """One transaction, for whoever asked: MetadataError 56 when the disk does not take it.
+
+        A commit whose sync failed may still be found by the next start; nobody was told that it was made.
+        """
+        try:
+            with self._transaction() as db:
+                yield db
+        except sqlite3.Error as error:
+            logger.error("%s: %s; the change was refused", self._path, error)
+            raise MetadataError(KAFKA_STORAGE_ERROR, f"The metadata cannot be written: {error}.") from error
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._lock:
             self._db.execute("BEGIN IMMEDIATE")
             try:
@@ -89,7 +115,8 @@ class SQLiteStore:
                 self._db.execute("COMMIT")
             except BaseException:
                 if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
+                    with suppress(sqlite3.Error):
+                        self._db.execute("ROLLBACK")
                 raise
 
     def cluster_id(self) -> str:
@@ -100,6 +127,7 @@ class SQLiteStore:
         partitions: dict[bytes, list[Partition]] = {}
         configs: dict[bytes, dict[str, str]] = {}
         brokers: dict[str, dict[str, str]] = {}
+        quotas: dict[Entity, dict[str, float]] = {}
         with self._lock:
             epoch = int(self._db.execute("SELECT epoch FROM cluster").fetchone()[0])
             names = self._db.execute("SELECT topic_id, name FROM topic ORDER BY name").fetchall()
@@ -107,6 +135,8 @@ class SQLiteStore:
                 configs.setdefault(topic_id, {})[name] = value
             for broker, name, value in self._db.execute("SELECT broker, name, value FROM broker_config"):
                 brokers.setdefault(broker, {})[name] = value
+            for entity, name, value in self._db.execute("SELECT entity, name, value FROM client_quota"):
+                quotas.setdefault(_entity(entity), {})[name] = value
             rows = self._db.execute(
                 "SELECT topic_id, partition, leader, leader_epoch, replicas, isr"
                 " FROM partition ORDER BY topic_id, partition"
@@ -115,7 +145,7 @@ class SQLiteStore:
                 partition = Partition(index, leader, leader_epoch, _nodes(replicas), _nodes(isr))
                 partitions.setdefault(topic_id, []).append(partition)
         topics = [Topic(name, id_, tuple(partitions.get(id_, ())), configs.get(id_, {})) for id_, name in names]
-        return Image.of(epoch, topics, brokers)
+        return Image.of(epoch, topics, brokers, quotas)
 
     def create_topic(self, topic: Topic) -> int:
         with self._change() as db:
@@ -150,6 +180,15 @@ class SQLiteStore:
             db.execute("DELETE FROM broker_config WHERE broker = ?", (broker,))
             rows = [(broker, name, value) for name, value in configs.items()]
             db.executemany("INSERT INTO broker_config VALUES (?, ?, ?)", rows)
+            return _next_epoch(db)
+
+    def set_client_quotas(self, changed: Mapping[Entity, Mapping[str, float]]) -> int:
+        with self._change() as db:
+            db.executemany("DELETE FROM client_quota WHERE entity = ?", [(json.dumps(entity),) for entity in changed])
+            rows = [
+                (json.dumps(each), name, value) for each, values in changed.items() for name, value in values.items()
+            ]
+            db.executemany("INSERT INTO client_quota VALUES (?, ?, ?)", rows)
             return _next_epoch(db)
 
     def deleted_topic_ids(self) -> frozenset[bytes]:
@@ -198,6 +237,10 @@ def _write_configs(db: sqlite3.Connection, topic_id: bytes, configs: Mapping[str
 
 def _next_epoch(db: sqlite3.Connection) -> int:
     return int(db.execute("UPDATE cluster SET epoch = epoch + 1 RETURNING epoch").fetchone()[0])
+
+
+def _entity(text: str) -> Entity:
+    return tuple((kind, name) for kind, name in json.loads(text))
 
 
 def _nodes(text: str) -> tuple[int, ...]:

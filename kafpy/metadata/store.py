@@ -1,13 +1,14 @@
 """The metadata interface: what a broker asks of a store, whichever one it has.
 
 Every call may block (a disk, a network) and is made from a helper thread, never on the loop. A call that returns has
-made its change durable; one that raises has changed nothing. Each change gives back the epoch of the image that
-contains it.
+made its change durable; one that raises has changed nothing, and raises MetadataError 56 where the store itself failed.
+Each change gives back the epoch of the image that contains it.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
+from kafpy.metadata.client_quota import Entity
 from kafpy.metadata.image import Image, Partition, Topic
 
 
@@ -29,6 +30,9 @@ class Store(Protocol):
 
     def set_broker_configs(self, broker: str, configs: Mapping[str, str]) -> int:
         """These and no others; `broker` is an id, or "" for all brokers."""
+
+    def set_client_quotas(self, changed: Mapping[Entity, Mapping[str, float]]) -> int:
+        """Of each entity these and no others, all at once."""
 
     def deleted_topic_ids(self) -> frozenset[bytes]:
         """Topics whose folders may still lie on a disk: deleted since the last forget_deleted_topics()."""

@@ -11,6 +11,11 @@ from kafpy.metadata.errors import MetadataError
 MAX_LENGTH = 249
 INVALID_TOPIC_EXCEPTION = 17
 
+GROUP_METADATA = "__consumer_offsets"
+TRANSACTION_STATE = "__transaction_state"
+INTERNAL = frozenset({GROUP_METADATA, TRANSACTION_STATE})
+"""The broker's own: clients may read them, not produce to them."""
+
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+\Z")
 
 

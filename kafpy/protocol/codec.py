@@ -4,6 +4,7 @@ Request header version 2 and response header version 1 go with flexible versions
 version 0 always, since its client cannot know better yet (KIP-511).
 """
 
+from functools import cache
 from typing import Any, NamedTuple
 
 from kafpy._core.wire import Encoded, MalformedRequest, Program, Struct
@@ -36,18 +37,17 @@ def read_request(frame: bytes) -> tuple[RequestHeader, Any]:
         raise MalformedRequest("no room for a request header")
     key = int.from_bytes(frame[0:2], "big", signed=True)
     version = int.from_bytes(frame[2:4], "big", signed=True)
-    spoken = api.ALL.get(key)
-    if spoken is None or version not in spoken.versions:
+    programs = _request_programs(key, version)
+    if programs is None:
         raise UnsupportedVersion(key, version, int.from_bytes(frame[4:8], "big", signed=True))
-    header, end = _request_header(spoken, version).read(frame, budget=HEADER_TAGS, whole=False)
-    body, _ = spoken.request_message.program(version).read(frame, end)
+    header, end = programs[0].read(frame, budget=HEADER_TAGS, whole=False)
+    body, _ = programs[1].read(frame, end)
     return RequestHeader(key, version, header.correlation_id, header.client_id), body
 
 
 def write_response(api_key: int, api_version: int, correlation_id: int, response: Struct) -> bytes:
-    spoken = api.by_key(api_key)
-    header = _response_header(spoken, api_version).write(RESPONSE_HEADER.cls(correlation_id=correlation_id))
-    return spoken.response_message.program(api_version).write(response, header)
+    header, body = _response_programs(api_key, api_version)
+    return body.write(response, header.write(RESPONSE_HEADER.cls(correlation_id=correlation_id)))
 
 
 def write_request(api_key: int, api_version: int, correlation_id: int, client_id: str | None, request: Struct) -> bytes:
@@ -71,6 +71,21 @@ def read_response(api_key: int, api_version: int, payload: bytes) -> tuple[int, 
 def response_fragment(spoken: api.Api, version: int, struct: Struct) -> Encoded:
     """An element of one of the response's arrays in wire form, to be kept and used again."""
     return spoken.response_message.program(version).fragment(struct)
+
+
+@cache
+def _request_programs(key: int, version: int) -> tuple[Program, Program] | None:
+    """Of header and body. The cache holds nothing for what is not spoken but None: keys and versions are 16 bits."""
+    spoken = api.ALL.get(key)
+    if spoken is None or version not in spoken.versions:
+        return None
+    return _request_header(spoken, version), spoken.request_message.program(version)
+
+
+@cache
+def _response_programs(key: int, version: int) -> tuple[Program, Program]:
+    spoken = api.by_key(key)
+    return _response_header(spoken, version), spoken.response_message.program(version)
 
 
 def _request_header(spoken: api.Api, version: int) -> Program:

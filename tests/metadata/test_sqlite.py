@@ -126,6 +126,7 @@ def test_the_first_format_is_brought_up_to_date(store: SQLiteStore, tmp_path: Pa
     store.close()
     with sqlite3.connect(tmp_path / "m.sqlite") as db:
         db.execute("DROP TABLE broker_config")
+        db.execute("DROP TABLE client_quota")
         db.execute("UPDATE version SET version = 1")
     db.close()
     again = SQLiteStore(tmp_path / "m.sqlite", "c")
