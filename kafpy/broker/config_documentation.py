@@ -1,8 +1,9 @@
 """A sentence for each config, of topics and of the broker, for whoever asks DescribeConfigs for documentation."""
 
 DOCUMENTATION = {
-    "advertised.listeners": "The addresses that clients are told to connect to; each client's own way in if not set.",
+    "advertised.listeners": ("The addresses that clients are told to connect to; each client's own way in if not set."),
     "auto.create.topics.enable": "Whether asking for a topic that does not exist creates it.",
+    "broker.rack": "Where this broker is; clients are told, and consumer groups prefer partitions in their own rack.",
     "cleanup.policy": (
         "What becomes of old records: 'delete' drops old segments, 'compact' keeps the last record of each key."
     ),
@@ -14,6 +15,8 @@ DOCUMENTATION = {
     "compression.zstd.level": "The level of zstd where batches are compressed again with it.",
     "connections.max.idle.ms": "A connection that is silent for so long is closed.",
     "controller.listener.names": "Listeners that are not for clients.",
+    "controller.quota.window.num": "How many windows a burst of changes to topics may use up.",
+    "controller.quota.window.size.seconds": "The length of a window of controller_mutation_rate.",
     "default.replication.factor": "Replicas of a topic that is created without a number.",
     "delete.retention.ms": "How long a compacted topic keeps tombstones.",
     "delete.topic.enable": "Whether topics can be deleted.",
@@ -24,6 +27,21 @@ DOCUMENTATION = {
     ),
     "flush.ms": "After so long the log is brought to the disk.",
     "follower.replication.throttled.replicas": "Replicas whose replication is throttled on the follower's side.",
+    "group.consumer.assignors": "Assignors for consumer groups; the first one is used where members name none.",
+    "group.consumer.heartbeat.interval.ms": "How often members of consumer groups are told to send heartbeats.",
+    "group.consumer.max.heartbeat.interval.ms": "The greatest value of group.consumer.heartbeat.interval.ms.",
+    "group.consumer.max.session.timeout.ms": "The greatest value of group.consumer.session.timeout.ms.",
+    "group.consumer.max.size": "Members of a consumer group, at most.",
+    "group.consumer.migration.policy": (
+        "Which of the protocols 'classic' and 'consumer' a group may change to while it has members."
+    ),
+    "group.consumer.min.heartbeat.interval.ms": "The least value of group.consumer.heartbeat.interval.ms.",
+    "group.consumer.min.session.timeout.ms": "The least value of group.consumer.session.timeout.ms.",
+    "group.consumer.session.timeout.ms": "A consumer group's member that is silent for so long is out.",
+    "group.initial.rebalance.delay.ms": "How long a new group waits for more members before its first rebalance.",
+    "group.max.session.timeout.ms": "The longest session that a classic group's member may ask for.",
+    "group.max.size": "Members of a classic group, at most.",
+    "group.min.session.timeout.ms": "The shortest session that a classic group's member may ask for.",
     "index.interval.bytes": "An index entry is made for so many bytes of a segment.",
     "kafpy.validate.compressed": (
         "Whether compressed batches are opened and their records checked before they are stored."
@@ -31,7 +49,7 @@ DOCUMENTATION = {
     "leader.replication.throttled.replicas": "Replicas whose replication is throttled on the leader's side.",
     "listener.security.protocol.map": "The security protocol behind each listener's name.",
     "listeners": "The addresses that the broker listens on.",
-    "local.retention.bytes": "The size that a partition may have on the local disk where older segments are tiered.",
+    "local.retention.bytes": ("The size that a partition may have on the local disk where older segments are tiered."),
     "local.retention.ms": "How long a segment stays on the local disk where older segments are tiered.",
     "log.cleanup.policy": "The default of cleanup.policy for topics.",
     "log.dir": "The directory of the data where log.dirs is not set.",
@@ -48,8 +66,10 @@ DOCUMENTATION = {
     "log.segment.bytes": "The default of segment.bytes for topics.",
     "log.segment.delete.delay.ms": "The default of file.delete.delay.ms for topics.",
     "max.compaction.lag.ms": "The longest time that a record may wait for compaction.",
+    "max.connection.creation.rate": "The most connections per second that the broker accepts.",
     "max.connections": "The most connections that the broker accepts.",
     "max.connections.per.ip": "The most connections that the broker accepts from one address.",
+    "max.connections.per.ip.overrides": "HOST:COUNT,...: other bounds for single addresses.",
     "max.incremental.fetch.session.cache.slots": "The most fetch sessions that the broker keeps.",
     "max.message.bytes": "The largest batch that is accepted.",
     "message.max.bytes": "The default of max.message.bytes for topics.",
@@ -63,9 +83,21 @@ DOCUMENTATION = {
     "num.network.threads": "The planes: native threads that serve connections.",
     "num.partitions": "Partitions of a topic that is created without a number.",
     "num.recovery.threads.per.data.dir": "Threads that open and close the logs of each directory.",
+    "offset.metadata.max.bytes": "The longest metadata that may be committed with an offset.",
+    "offsets.commit.timeout.ms": "How long a request to a group waits until what it changed is committed.",
+    "offsets.load.buffer.size": "How many bytes of that topic are read at a time when groups are loaded.",
+    "offsets.retention.check.interval.ms": "How often the broker looks for offsets that were kept long enough.",
+    "offsets.retention.minutes": "How long the offsets of a group without members are kept.",
+    "offsets.topic.compression.codec": "The codec of its batches: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.",
+    "offsets.topic.num.partitions": (
+        "Partitions of the topic that keeps groups; it counts only when that topic is created."
+    ),
+    "offsets.topic.segment.bytes": "The size of that topic's segments; it counts only when the topic is created.",
     "preallocate": "Whether a segment's file is allocated whole when it is made.",
     "producer.id.expiration.ms": "How long an idempotent producer is remembered after its last batch.",
     "queued.max.request.bytes": "The most bytes of requests that wait to be served; -1 leaves it to the broker.",
+    "quota.window.num": "How many windows of quota.window.size.seconds a client's rate is measured over.",
+    "quota.window.size.seconds": "The length of a window that client quotas are measured in.",
     "remote.log.copy.disable": "Whether tiered data becomes read-only.",
     "remote.log.delete.on.disable": "Whether tiered data is deleted when tiering is turned off.",
     "remote.storage.enable": "Whether older segments are tiered.",
@@ -81,5 +113,7 @@ DOCUMENTATION = {
     "socket.receive.buffer.bytes": "The size of a socket's receive buffer; -1 leaves it to the system.",
     "socket.request.max.bytes": "The largest request that is accepted.",
     "socket.send.buffer.bytes": "The size of a socket's send buffer; -1 leaves it to the system.",
-    "unclean.leader.election.enable": "Whether a replica that is not in sync may become leader when no other is left.",
+    "unclean.leader.election.enable": (
+        "Whether a replica that is not in sync may become leader when no other is left."
+    ),
 }

@@ -1,14 +1,18 @@
 """What the broker does unasked: checkpoints, idle logs' space, removing deleted folders, taking directories offline."""
 
+import logging
 import os
 from pathlib import Path
 
 import trio
 
+from kafpy._core.plane import Planes
 from kafpy.broker.partitions import Partitions
 from kafpy.broker.settings import Settings
 from kafpy.broker.state import BrokerState
 from kafpy.storage.directories import remove
+
+logger = logging.getLogger(__name__)
 
 IDLE_SECONDS = 60
 
@@ -19,13 +23,31 @@ async def write_checkpoints(partitions: Partitions, settings: Settings) -> None:
         await trio.to_thread.run_sync(partitions.write_checkpoints)
 
 
-async def watch_directories(failures_fd: int, state: BrokerState) -> None:
-    """Until no directory is left."""
+async def watch_directories(failures_fd: int, state: BrokerState, planes: Planes) -> None:
+    """Until no directory is left. Connections that were closed for what they sent come by the same way."""
+    told = 0, 0
     while not state.partitions.offline:
         await trio.lowlevel.wait_readable(failures_fd)
         os.eventfd_read(failures_fd)
+        told = _tell_refusals(planes, told)
+        state.partitions.tell_damage()
         state.partitions.fail_directories()
         await state.lose_leaders()
+
+
+def _tell_refusals(planes: Planes, told: tuple[int, int]) -> tuple[int, int]:
+    """Not a byte of what a client sent. Returns how many there have been."""
+    count, host, crowded = planes.refusals()
+    more = count - told[0] - 1
+    if more >= 0:
+        again = f" ({more} more since the last report)" if more else ""
+        logger.warning("a connection from %s was closed: it sent no request that is served here%s", host, again)
+    if crowded > told[1]:
+        logger.error(
+            "%d connections were turned away: the descriptors that are left are for files; raise the limit (ulimit -n)",
+            crowded - told[1],
+        )
+    return count, crowded
 
 
 async def release_idle_space(partitions: Partitions) -> None:

@@ -8,11 +8,12 @@ Changes are made by one task at a time (BrokerState's lock); log() and opening()
 import logging
 import os
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from errno import EIO
+from errno import EIO, EMFILE, ENFILE
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,7 +23,7 @@ from kafpy._core.runtime import Runtime
 from kafpy.broker.recovery_progress import Progress
 from kafpy.broker.settings import Settings
 from kafpy.broker.topic_config import Effective, Opening
-from kafpy.metadata import Image, Topic
+from kafpy.metadata import Image, Topic, topic_name
 from kafpy.storage import leader_epochs, partition_folder, producer_snapshot
 from kafpy.storage.checkpoints import TopicPartition
 from kafpy.storage.directories import Directory
@@ -30,6 +31,8 @@ from kafpy.storage.directories import Directory
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+DESCRIPTORS_TOLD_S = 60.0
 
 
 @dataclass(slots=True, eq=False)
@@ -39,6 +42,7 @@ class Hosted:
     log: Log
     snapshot_offset: int = 0
     """Of its producers; the next one is taken when all below is on disk."""
+    damage_told: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,7 @@ class Partitions:
         self._openings: dict[str, Opening] = {}
         self._checkpointing = threading.Lock()
         self._snapshotting = threading.Lock()
+        self._descriptors_told = -DESCRIPTORS_TOLD_S
 
     def log(self, topic: str, partition: int) -> Log | None:
         """None where there is none, or it is offline."""
@@ -90,6 +95,18 @@ class Partitions:
         """Every directory is."""
         return all(directory.failure is not None for directory in self._directories)
 
+    def tell_damage(self) -> None:
+        """Once per log: of what a disk gave back changed. The rest of the log is served on."""
+        for _, _, each in self.hosted():
+            if not each.damage_told and each.log.damaged_at >= 0:
+                each.damage_told = True
+                logger.error(
+                    "%s is damaged: there is no batch with offset %d where one was written; fetches of it answer "
+                    "CORRUPT_MESSAGE, nothing was cut off",
+                    each.folder,
+                    each.log.damaged_at,
+                )
+
     def fail_directories(self) -> None:
         """A directory in which a log went offline goes offline with all its logs."""
         for directory in self._directories:
@@ -102,16 +119,26 @@ class Partitions:
                     each.log.fail()
 
     @contextmanager
-    def _watched(self, directory: Directory) -> Iterator[None]:
-        """An I/O error of the block takes the directory offline; the loop hears of it as it does of a log's failure."""
+    def watched(self, directory: Directory) -> Iterator[None]:
+        """An I/O error of the block takes the directory offline; the loop hears of it as it does of a log's failure.
+        Descriptors that are missing are no fault of the disk."""
         try:
             yield
         except FileExistsError:
             raise
         except OSError as error:
+            if error.errno in (EMFILE, ENFILE):
+                self._tell_descriptors()
+                raise
             _fail(directory, f"{error.filename or 'sync'}: {os.strerror(error.errno or EIO)}")
             os.eventfd_write(self._runtime.failures_fd, 1)
             raise
+
+    def _tell_descriptors(self) -> None:
+        now = time.monotonic()
+        if now - self._descriptors_told >= DESCRIPTORS_TOLD_S:
+            self._descriptors_told = now
+            logger.error("no descriptors are left to open files with; raise the limit (ulimit -n)")
 
     def lost(self) -> dict[str, set[int]]:
         """Partitions in failed directories."""
@@ -126,13 +153,15 @@ class Partitions:
 
     def load(self, image: Image, deleted_topic_ids: frozenset[bytes]) -> None:
         """At start: finds the folders of every topic, opens their logs in parallel, publishes them. Blocks."""
-        places = [place for directory in self._directories for place in self._scan(directory, image, deleted_topic_ids)]
-        known = {(place.topic.name, place.index) for place in places}
-        for topic in image.topics.values():
-            missing = [each.index for each in topic.partitions if (topic.name, each.index) not in known]
-            for index in missing:
-                logger.warning("%s-%d has no folder in any log directory; it starts empty", topic.name, index)
-            places += self._new_places(topic, missing)
+        for directory in self._directories:
+            if directory.failure is not None:
+                _say_offline(directory)
+        places: list[Place] = []
+        for directory in self._online():
+            with suppress(OSError), self.watched(directory):
+                places += list(self._scan(directory, image, deleted_topic_ids))
+        places = self._without_doubles(places)
+        places += self._replace_missing(image, {(place.topic.name, place.index) for place in places})
         opened: dict[str, list[Hosted | None]] = {
             name: [None] * len(topic.partitions) for name, topic in image.topics.items()
         }
@@ -145,6 +174,39 @@ class Partitions:
             _in_parallel(open_one, places, self._settings.num_recovery_threads_per_data_dir * len(self._directories))
         for name, hosted in opened.items():
             self.publish(image.topics[name], hosted)
+
+    def _without_doubles(self, places: list[Place]) -> list[Place]:
+        """A crash at the end of a move leaves two folders, the same, or the one that was used since is longer."""
+        chosen: dict[TopicPartition, Place] = {}
+        for place in places:
+            key = place.topic.name, place.index
+            other = chosen.setdefault(key, place)
+            if other is not place:
+                chosen[key], loser = (place, other) if _length(place) > _length(other) else (other, place)
+                logger.warning("%s is there twice; %s is set aside", chosen[key].folder, loser.folder)
+                with suppress(OSError), self.watched(loser.directory):
+                    loser.directory.set_aside(loser.folder, stray=True)
+        return list(chosen.values())
+
+    def _replace_missing(self, image: Image, known: set[TopicPartition]) -> list[Place]:
+        """New folders for partitions that have none; but none where the old one may only be out of reach."""
+        if any(directory.failure is not None for directory in self._directories):
+            return []
+        obstacles = {key: path for directory in self._directories for key, path in directory.obstacles().items()}
+        places: list[Place] = []
+        for topic in image.topics.values():
+            missing = [each.index for each in topic.partitions if (topic.name, each.index) not in known]
+            for index in missing:
+                if (topic.name, index) in obstacles:
+                    logger.error(
+                        "%s is no folder and was left alone: the partition answers KAFKA_STORAGE_ERROR until a folder "
+                        "is in its place and the broker started again",
+                        obstacles[topic.name, index],
+                    )
+                else:
+                    logger.warning("%s-%d has no folder in any log directory; it starts empty", topic.name, index)
+            places += self._new_places(topic, [index for index in missing if (topic.name, index) not in obstacles])
+        return places
 
     def _scan(self, directory: Directory, image: Image, deleted_topic_ids: frozenset[bytes]) -> Iterator[Place]:
         clean = directory.take_clean_shutdown()
@@ -178,12 +240,50 @@ class Partitions:
             if directory is None:
                 raise OSError(EIO, "every log directory is offline")
             load[directory.path] += 1
-            with self._watched(directory):
+            with self.watched(directory):
                 folder = directory.create_partition(topic.name, index, topic.topic_id)
             yield Place(topic, index, directory, folder, new=True)
 
+    def reopen(self, moved: Hosted, topic: Topic, index: int, directory: Directory, folder: Path) -> Hosted:
+        """The log of a finished copy, which must be as long as the original; nothing is appended to either. Blocks."""
+        offset, producers = moved.log.producer_snapshot()
+        with self.watched(directory):
+            log = Log(
+                self._runtime,
+                str(folder),
+                recovery_point=offset,
+                clean=True,
+                log_start_offset=moved.log.log_start_offset,
+                leader_epoch=moved.log.leader_epoch,
+                producers=producers,
+                producers_offset=offset,
+                **Effective(self._settings, topic.configs).log_settings(),
+            )
+        log.lead(False)
+        if (log.log_start_offset, log.log_end_offset) != (moved.log.log_start_offset, offset):
+            log.close(flush=False)
+            raise OSError(EIO, "the copy is not what the original is", str(folder))
+        return Hosted(directory, folder, log, offset)
+
+    def announce_start(self, name: str, index: int, log: Log, directory: Directory) -> None:
+        """The log's start is durable in a directory that is about to hold it. Blocks."""
+        with self._checkpointing, self.watched(directory):
+            starts = dict(self._per_directory(lambda each: each.log_start_offset))[directory]
+            starts[name, index] = log.log_start_offset
+            directory.write_log_start_offsets({key: start for key, start in starts.items() if start > 0})
+
+    def set_moved_aside(self, moved: Hosted) -> list[Path]:
+        """Closes a log whose successor is served, and frees its folder's name, durably. Blocks."""
+        moved.log.close(flush=False)
+        with self._snapshotting:
+            aside = self._set_aside(moved.directory, moved.folder)
+        if aside:
+            with suppress(OSError), self.watched(moved.directory):
+                moved.directory.sync()
+        return aside
+
     def _open(self, place: Place) -> Hosted:
-        with self._watched(place.directory):
+        with self.watched(place.directory):
             snapshot = producer_snapshot.newest(place.folder, place.recovery_point)
             log = Log(
                 self._runtime,
@@ -213,12 +313,14 @@ class Partitions:
                 places.append(place)
                 opened.append(self._open(place))
             for directory in self._online():
-                with self._watched(directory):
+                with self.watched(directory):
                     directory.sync()
         except OSError:
-            for hosted in opened:
+            while opened:  # no traceback may hold a log: its descriptor is wanted
+                hosted = opened.pop()
                 if hosted is not None:
                     hosted.log.close(flush=False)
+            hosted = None
             for place in places:
                 self._set_aside(place.directory, place.folder)
             raise
@@ -227,7 +329,8 @@ class Partitions:
     def publish(self, topic: Topic, hosted: list[Hosted | None]) -> None:
         self._hosted[topic.name] = hosted
         self._openings[topic.name] = Effective(self._settings, topic.configs).opening()
-        self._planes.publish(topic.name, topic.topic_id, [None if each is None else each.log for each in hosted])
+        logs = [None if each is None else each.log for each in hosted]
+        self._planes.publish(topic.name, topic.topic_id, logs, topic.name in topic_name.INTERNAL)
 
     def extend(self, topic: Topic, added: list[Hosted | None]) -> None:
         self.publish(topic, [*self._hosted[topic.name], *added])
@@ -241,6 +344,17 @@ class Partitions:
             for hosted in self._hosted[topic.name]:
                 if hosted is not None:
                     hosted.log.configure(**effective.log_settings())
+
+    def place(self, topic: str, partition: int) -> Hosted | None:
+        """Also of one that is offline."""
+        hosted = self._hosted.get(topic, [])
+        return hosted[partition] if 0 <= partition < len(hosted) else None
+
+    def replace(self, topic: Topic, index: int, hosted: Hosted) -> None:
+        """From now on the planes serve this log of the partition; the one before it is still open."""
+        logs = list(self._hosted[topic.name])
+        logs[index] = hosted
+        self.publish(topic, logs)
 
     def withdraw(self, name: str) -> list[Hosted]:
         """The planes stop serving the topic; its logs are still open."""
@@ -256,7 +370,7 @@ class Partitions:
             with self._snapshotting:
                 aside += self._set_aside(hosted.directory, hosted.folder)
         for directory in self._online():
-            with suppress(OSError), self._watched(directory):
+            with suppress(OSError), self.watched(directory):
                 directory.sync()
         if any(hosted.log.log_start_offset for hosted in withdrawn):
             # a topic of the same name must not start where this one did
@@ -267,7 +381,7 @@ class Partitions:
     def _set_aside(self, directory: Directory, folder: Path) -> list[Path]:
         """Nothing where the directory is offline: the next start does it."""
         if directory.failure is None:
-            with suppress(OSError), self._watched(directory):
+            with suppress(OSError), self.watched(directory):
                 return [directory.set_aside(folder)]
         return []
 
@@ -291,10 +405,10 @@ class Partitions:
         self._write_snapshots()
         with self._checkpointing:
             for directory, points in self._per_directory(lambda log: log.recovery_point):
-                with suppress(OSError), self._watched(directory):
+                with suppress(OSError), self.watched(directory):
                     directory.write_recovery_points(points)
             for directory, watermarks in self._per_directory(lambda log: log.high_watermark):
-                with suppress(OSError), self._watched(directory):
+                with suppress(OSError), self.watched(directory):
                     directory.write_high_watermarks(watermarks)
         with suppress(OSError):
             self.write_log_start_offsets()
@@ -305,7 +419,7 @@ class Partitions:
         with self._checkpointing:
             for directory, starts in self._per_directory(lambda log: log.log_start_offset):
                 try:
-                    with self._watched(directory):
+                    with self.watched(directory):
                         directory.write_log_start_offsets({key: start for key, start in starts.items() if start > 0})
                 except OSError as error:
                     failure = error
@@ -331,7 +445,7 @@ class Partitions:
         with self._snapshotting:
             if hosted not in self._hosted.get(name, ()):
                 return  # deleted; its folder's name may be another's by now
-            with suppress(OSError), self._watched(hosted.directory):
+            with suppress(OSError), self.watched(hosted.directory):
                 offset, producers = hosted.log.producer_snapshot()
                 producer_snapshot.write(hosted.folder, offset, producers)
                 hosted.snapshot_offset = offset
@@ -347,15 +461,20 @@ class Partitions:
     def directories(self) -> list[str]:
         return [str(directory.path) for directory in self._directories]
 
+    def directory_at(self, path: str) -> Directory | None:
+        return next((each for each in self._directories if str(each.path) == path), None)
+
     def directory(self, topic: str, partition: int) -> str | None:
         """Where a partition lies."""
-        hosted = self._hosted.get(topic, [])
-        found = hosted[partition] if 0 <= partition < len(hosted) else None
+        found = self.place(topic, partition)
         return None if found is None else str(found.directory.path)
 
     def contents(self) -> list[Contents]:
         """Of each directory; blocks."""
-        found = {path: Contents(path, *_space(path)) for path in self.directories}
+        found = {
+            str(each.path): Contents(str(each.path), *_space(str(each.path)), offline=each.failure is not None)
+            for each in self._directories
+        }
         for name, index, each in self.hosted():
             contents = found[str(each.directory.path)]
             contents.sizes[name, index] = each.log.size
@@ -371,7 +490,7 @@ class Partitions:
         threads = self._settings.num_recovery_threads_per_data_dir * len(self._directories)
 
         def close_one(hosted: Hosted) -> None:
-            with suppress(OSError), self._watched(hosted.directory):
+            with suppress(OSError), self.watched(hosted.directory):
                 hosted.log.close()
                 if hosted.directory.failure is None:
                     producer_snapshot.write(hosted.folder, hosted.log.log_end_offset, hosted.log.producers())
@@ -380,7 +499,7 @@ class Partitions:
         _in_parallel(close_one, [hosted for _, _, hosted in self.hosted()], threads)
         self.write_checkpoints()
         for directory in self._online():
-            with suppress(OSError), self._watched(directory):
+            with suppress(OSError), self.watched(directory):
                 directory.mark_clean_shutdown()
 
     def _online(self) -> list[Directory]:
@@ -399,12 +518,21 @@ def _space(path: str) -> tuple[int, int]:
 def _fail(directory: Directory, why: str) -> None:
     if directory.failure is None:
         directory.failure = why
-        logger.error(
-            "%s is offline (%s): its partitions answer KAFKA_STORAGE_ERROR until the disk is repaired and the broker "
-            "started again",
-            directory.path,
-            why,
-        )
+        _say_offline(directory)
+
+
+def _say_offline(directory: Directory) -> None:
+    logger.error(
+        "%s is offline (%s): its partitions answer KAFKA_STORAGE_ERROR until the disk is repaired and the broker "
+        "started again",
+        directory.path,
+        directory.failure,
+    )
+
+
+def _length(place: Place) -> tuple[int, int]:
+    """Of its log: where its last segment begins, and how long that is."""
+    return max(((int(path.stem), path.stat().st_size) for path in place.folder.glob("*.log")), default=(-1, 0))
 
 
 def _topic_id(folder: Path) -> bytes | None:

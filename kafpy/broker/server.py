@@ -8,24 +8,30 @@ close: stop the planes, close the logs, write checkpoints and clean-shutdown mar
 import signal
 import uuid
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from types import TracebackType
+from typing import TypeVar
 
 import trio
 
 from kafpy._core.plane import Planes
 from kafpy._core.runtime import Runtime
-from kafpy.broker import housekeeping
+from kafpy.broker import housekeeping, limits
 from kafpy.broker.clock import BrokerClock
+from kafpy.broker.group_coordinator import GroupCoordinator
 from kafpy.broker.inbox import Inbox
 from kafpy.broker.partitions import Partitions
 from kafpy.broker.settings import Settings
 from kafpy.broker.sockets import Bound, bind
 from kafpy.broker.state import BrokerState, settings_now
+from kafpy.metadata import MetadataError
 from kafpy.metadata.sqlite import SQLiteStore
 from kafpy.storage import partition_folder
-from kafpy.storage.directories import Directory, DirectoryError
+from kafpy.storage.directories import Directory, DirectoryError, UnusableDirectory
+
+T = TypeVar("T")
 
 STORE_FILE = "metadata.sqlite"
 QUEUED_MAX_BYTES = 256 << 20
@@ -50,16 +56,22 @@ class Broker:
             self.partitions = Partitions(
                 self.runtime, self.planes, settings_now(settings, self._image), self._directories
             )
+            limits.apply(self.planes, settings_now(settings, self._image), self._image)
             self._recover()
             undo.callback(self.partitions.close)
+            self._groups = GroupCoordinator(self.runtime, self.partitions, settings)
+            undo.callback(self._groups.close)
             self._listen()
             undo.callback(self.planes.stop)
             self._undo = undo.pop_all()
 
     def _recover(self) -> None:
-        self._left_behind = [folder for directory in self._directories for folder in directory.deleted()]
+        online = [directory for directory in self._directories if directory.failure is None]
+        self._left_behind = [folder for directory in online for folder in directory.deleted()]
         self.partitions.load(self._image, self._store.deleted_topic_ids())
-        self._store.forget_deleted_topics()
+        if all(directory.failure is None for directory in self._directories):
+            with suppress(MetadataError):  # on a full disk: the next start does it
+                self._store.forget_deleted_topics()
 
     def _listen(self) -> None:
         for number, bound in enumerate(self._bound):
@@ -87,13 +99,19 @@ class Broker:
                 store=self._store,
                 partitions=self.partitions,
                 remove_later=lambda folders, delay: nursery.start_soon(housekeeping.remove_after, delay, folders),
+                limit=partial(limits.apply, self.planes),
+                groups=self._groups,
+                start_soon=lambda work: nursery.start_soon(work),
             )
             state.advertise({bound.port: bound.listener.name for bound in self._bound})
+            self.partitions.fail_directories()
+            await state.lose_leaders()
             nursery.start_soon(housekeeping.write_checkpoints, self.partitions, self.settings)
             nursery.start_soon(housekeeping.release_idle_space, self.partitions)
             nursery.start_soon(housekeeping.remove_after, 0, self._left_behind)
+            nursery.start_soon(self._groups.serve)
             nursery.start_soon(Inbox(self.planes, state).serve)
-            await housekeeping.watch_directories(self.runtime.failures_fd, state)
+            await housekeeping.watch_directories(self.runtime.failures_fd, state, self.planes)
             nursery.cancel_scope.cancel()
 
     def close(self) -> None:
@@ -133,7 +151,11 @@ async def _serve(broker: Broker, scope: trio.CancelScope) -> None:
 
 
 def _directory(undo: ExitStack, path: Path) -> Directory:
-    directory = Directory(path)
+    """One that cannot be used is offline from the start; DirectoryError where the broker must not start with it."""
+    try:
+        directory = Directory(path)
+    except UnusableDirectory as error:
+        return Directory(path, failure=str(error))
     undo.callback(directory.close)
     return directory
 
@@ -146,22 +168,36 @@ def _bind(undo: ExitStack, settings: Settings, number: int) -> Bound:
 
 
 def _store(settings: Settings, directories: list[Directory]) -> SQLiteStore:
+    if directories[0].failure is not None:
+        raise DirectoryError(f"{directories[0].failure} (the first of log.dirs holds the broker's metadata)")
     path = directories[0].path / STORE_FILE
-    others = {directory.path: directory.cluster_id() for directory in directories}
-    for directory, cluster_id in others.items():
+    for directory in directories:
+        cluster_id = _unless_unusable(directory, directory.cluster_id)
         if cluster_id is not None and not path.exists():
             raise DirectoryError(
-                f"{directory} holds data of cluster {cluster_id}, but {path} is missing: bring it back, or choose "
+                f"{directory.path} holds data of cluster {cluster_id}, but {path} is missing: bring it back, or choose "
                 "another directory with --data DIR"
             )
     store = SQLiteStore(path, partition_folder.format_id(uuid.uuid4().bytes))
     try:
         for each in directories:
-            each.identify(store.cluster_id(), settings.node_id)
+            _unless_unusable(each, partial(each.identify, store.cluster_id(), settings.node_id))
+        if directories[0].failure is not None:
+            raise DirectoryError(f"{directories[0].failure}; repair it, or choose another directory with --data DIR")
     except BaseException:
         store.close()
         raise
     return store
+
+
+def _unless_unusable(directory: Directory, ask: Callable[[], T]) -> T | None:
+    """None for a directory that is offline, or goes offline with this."""
+    if directory.failure is None:
+        try:
+            return ask()
+        except UnusableDirectory as error:
+            directory.failure = str(error)
+    return None
 
 
 def _planes(runtime: Runtime, settings: Settings) -> Planes:
@@ -170,10 +206,10 @@ def _planes(runtime: Runtime, settings: Settings) -> Planes:
         runtime,
         planes=settings.num_network_threads,
         max_request_bytes=settings.socket_request_max_bytes,
-        max_connections=settings.max_connections,
-        max_connections_per_ip=settings.max_connections_per_ip,
         idle_ms=settings.connections_max_idle_ms,
         fetch_max_bytes=settings.fetch_max_bytes,
         fetch_sessions=settings.fetch_session_slots,
         queued_max_bytes=QUEUED_MAX_BYTES if queued == -1 else queued,
+        quota_windows=settings.quota_window_num,
+        quota_window_ms=settings.quota_window_size_seconds * 1000,
     )

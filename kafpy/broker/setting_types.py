@@ -118,7 +118,22 @@ class Text:
         return text.strip()
 
 
-Kind = Whole | Fraction | Flag | Choice | Words | Text
+@dataclass(frozen=True, slots=True)
+class HostCounts:
+    """`HOST:COUNT,HOST:COUNT`, kept as its words."""
+
+    code: ClassVar[int] = 2
+
+    def parse(self, name: str, text: str) -> tuple[str, ...]:
+        values = tuple(word.strip() for word in text.split(",") if word.strip())
+        for value in values:
+            host, _, count = value.rpartition(":")
+            if not host or not count.isdecimal() or int(count) > INT_MAX:
+                raise SettingError(f"Invalid value {value} for configuration {name}: it is not HOST:COUNT")
+        return values
+
+
+Kind = HostCounts | Whole | Fraction | Flag | Choice | Words | Text
 
 
 def to_text(value: Value | None) -> str | None:

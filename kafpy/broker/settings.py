@@ -21,6 +21,7 @@ from kafpy.broker.setting_types import (
     LONG_MAX,
     Choice,
     Flag,
+    HostCounts,
     Kind,
     SettingError,
     Text,
@@ -31,6 +32,8 @@ from kafpy.broker.setting_types import (
 
 COMPRESSION_TYPES = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
 TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
+ASSIGNORS = ("uniform", "range")
+MIGRATIONS = ("bidirectional", "upgrade", "downgrade", "disabled")
 HOUR_MS = 3_600_000
 
 
@@ -46,6 +49,7 @@ def long(low: int, high: int = LONG_MAX) -> Whole:
 class Settings:
     # identity and files
     node_id: int = key("node.id", Whole(0), 1)
+    broker_rack: str | None = key("broker.rack", Text(), None)
     log_dir: str = key("log.dir", Text(listed=True), "/tmp/kafka-logs")
     log_dirs: tuple[str, ...] | None = key("log.dirs", Words(), None)
     # network
@@ -60,8 +64,15 @@ class Settings:
     socket_listen_backlog_size: int = key("socket.listen.backlog.size", Whole(1), 50)
     max_connections: int = key("max.connections", Whole(0), INT_MAX)
     max_connections_per_ip: int = key("max.connections.per.ip", Whole(0), INT_MAX)
+    max_connections_per_ip_overrides: tuple[str, ...] = key("max.connections.per.ip.overrides", HostCounts(), ())
+    max_connection_creation_rate: int = key("max.connection.creation.rate", Whole(0), INT_MAX)
     connections_max_idle_ms: int = key("connections.max.idle.ms", long(-1), 600000)
     queued_max_request_bytes: int = key("queued.max.request.bytes", long(-1), -1)
+    # quotas
+    quota_window_num: int = key("quota.window.num", Whole(1), 11)
+    quota_window_size_seconds: int = key("quota.window.size.seconds", Whole(1), 1)
+    controller_quota_window_num: int = key("controller.quota.window.num", Whole(1), 11)
+    controller_quota_window_size_seconds: int = key("controller.quota.window.size.seconds", Whole(1), 1)
     # topics
     num_partitions: int = key("num.partitions", Whole(1), 1)
     default_replication_factor: int = key("default.replication.factor", Whole(1), 1)
@@ -90,6 +101,28 @@ class Settings:
     compression_zstd_level: int = key("compression.zstd.level", Whole(-131072, 22), 3)
     validate_compressed: bool = key("kafpy.validate.compressed", Flag(), False)
     producer_id_expiration_ms: int = key("producer.id.expiration.ms", Whole(1), 86400000)
+    # groups and their offsets
+    offsets_topic_num_partitions: int = key("offsets.topic.num.partitions", Whole(1), 50)
+    offsets_topic_segment_bytes: int = key("offsets.topic.segment.bytes", Whole(1048576), 104857600)
+    offsets_topic_compression_codec: int = key("offsets.topic.compression.codec", Whole(0, 4), 0)
+    offsets_load_buffer_size: int = key("offsets.load.buffer.size", Whole(1), 5242880)
+    offsets_commit_timeout_ms: int = key("offsets.commit.timeout.ms", Whole(1), 5000)
+    offsets_retention_minutes: int = key("offsets.retention.minutes", Whole(1), 10080)
+    offsets_retention_check_interval_ms: int = key("offsets.retention.check.interval.ms", long(1), 600000)
+    offset_metadata_max_bytes: int = key("offset.metadata.max.bytes", Whole(), 4096)
+    group_min_session_timeout_ms: int = key("group.min.session.timeout.ms", Whole(), 6000)
+    group_max_session_timeout_ms: int = key("group.max.session.timeout.ms", Whole(), 1800000)
+    group_initial_rebalance_delay_ms: int = key("group.initial.rebalance.delay.ms", Whole(), 3000)
+    group_max_size: int = key("group.max.size", Whole(1), INT_MAX)
+    group_consumer_session_timeout_ms: int = key("group.consumer.session.timeout.ms", Whole(1), 45000)
+    group_consumer_min_session_timeout_ms: int = key("group.consumer.min.session.timeout.ms", Whole(1), 45000)
+    group_consumer_max_session_timeout_ms: int = key("group.consumer.max.session.timeout.ms", Whole(1), 60000)
+    group_consumer_heartbeat_interval_ms: int = key("group.consumer.heartbeat.interval.ms", Whole(1), 5000)
+    group_consumer_min_heartbeat_interval_ms: int = key("group.consumer.min.heartbeat.interval.ms", Whole(1), 5000)
+    group_consumer_max_heartbeat_interval_ms: int = key("group.consumer.max.heartbeat.interval.ms", Whole(1), 15000)
+    group_consumer_max_size: int = key("group.consumer.max.size", Whole(1), INT_MAX)
+    group_consumer_assignors: tuple[str, ...] = key("group.consumer.assignors", Words(ASSIGNORS), ASSIGNORS)
+    group_consumer_migration_policy: str = key("group.consumer.migration.policy", Choice(MIGRATIONS), "bidirectional")
     # housekeeping
     num_recovery_threads_per_data_dir: int = key("num.recovery.threads.per.data.dir", Whole(1), 2)
     log_flush_offset_checkpoint_interval_ms: int = key("log.flush.offset.checkpoint.interval.ms", Whole(1), 60000)
@@ -118,6 +151,15 @@ class Settings:
         return {each.name: each for each in found}
 
 
+_ORDERED = (
+    ("group.min.session.timeout.ms", "group.max.session.timeout.ms"),
+    ("group.consumer.min.session.timeout.ms", "group.consumer.session.timeout.ms"),
+    ("group.consumer.session.timeout.ms", "group.consumer.max.session.timeout.ms"),
+    ("group.consumer.min.heartbeat.interval.ms", "group.consumer.heartbeat.interval.ms"),
+    ("group.consumer.heartbeat.interval.ms", "group.consumer.max.heartbeat.interval.ms"),
+    ("group.consumer.heartbeat.interval.ms", "group.consumer.session.timeout.ms"),
+)
+"""Keys whose value is not above that of another (GroupCoordinatorConfig)."""
 _SYNONYMS = {"broker.id": "node.id"}
 
 
@@ -190,6 +232,10 @@ def _check_together(settings: Settings, places: Mapping[str, str]) -> None:
         for each in settings.advertised().values():
             if not each.host or each.host in ("0.0.0.0", "::"):
                 raise SettingError(f"advertised.listeners cannot use the nonroutable address {each.host!r}")
+        for low, high in _ORDERED:
+            name = low
+            if getattr(settings, honoured()[low].name) > getattr(settings, honoured()[high].name):
+                raise SettingError(f"{high} must be greater than or equal to {low}")
         name = "compression.gzip.level"
         if settings.compression_gzip_level == 0:
             raise SettingError("Invalid value 0 for configuration compression.gzip.level: -1 or 1 to 9")

@@ -5,18 +5,23 @@ image; one at a time, and to its end even when whoever asked has gone.
 """
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 import trio
 
 from kafpy.broker import config_entries, dynamic_config, topic_config
 from kafpy.broker.config_entries import Entry, Layers, TopicEntries
+from kafpy.broker.group_coordinator import GroupCoordinator
+from kafpy.broker.mutation_quota import MutationQuota
 from kafpy.broker.partitions import Contents, Hosted, Partitions
+from kafpy.broker.quota_alterations import altered
+from kafpy.broker.replica_moves import Future, ReplicaMoves
 from kafpy.broker.settings import Settings
+from kafpy.handlers.registry import Origin
 from kafpy.metadata import Image, MetadataError, Partition, Store, Topic, topic_name
+from kafpy.metadata.client_quota import Alteration
 from kafpy.protocol.errors import ErrorCode
 from kafpy.storage.checkpoints import TopicPartition
 
@@ -26,15 +31,6 @@ PRODUCER_ID_BLOCK = 1000
 
 ConfigChange = Callable[[Mapping[str, str], Mapping[str, str]], dict[str, str]]
 """From a resource's configs, and the names of lists with their defaults, to its new configs."""
-
-
-class Connected(Protocol):
-    """The part of a Call that tells where its client came in."""
-
-    @property
-    def local_host(self) -> str: ...
-    @property
-    def local_port(self) -> int: ...
 
 
 class BrokerState:
@@ -47,21 +43,42 @@ class BrokerState:
         store: Store,
         partitions: Partitions,
         remove_later: Callable[[list[Path], int], None],
+        limit: Callable[[Settings, Image], None],
+        groups: GroupCoordinator,
+        start_soon: Callable[[Callable[[], Awaitable[None]]], None] | None = None,
     ) -> None:
-        """`remove_later`: folders, and after how many milliseconds."""
+        """`remove_later`: folders, and after how many milliseconds. `limit`: has the planes follow changed limits.
+        Without `start_soon`, whoever asks for a move of a replica waits for its end."""
         self._static = settings
         self.settings = settings_now(settings, image)
         self.node_id = settings.node_id
         self.cluster_id = cluster_id
-        self.image = image
+        self._image = image
+        self.groups = groups
         self.partitions = partitions
         self._store = store
         self._remove_later = remove_later
+        self._limit = limit
+        self._mutations = MutationQuota(
+            settings.controller_quota_window_num * settings.controller_quota_window_size_seconds
+        )
         self._changing = trio.Lock()
+        self._start_soon = start_soon
+        self._moves = ReplicaMoves(partitions, self._changing, lambda name: self.image.topic(name), remove_later)
         self._allocating = trio.Lock()
         self._producer_ids = range(0)
         self._advertised: dict[int, tuple[str, int]] = {}
         self._topic_entries = TopicEntries(self._layers())
+        groups.image_changed(image)
+
+    @property
+    def image(self) -> Image:
+        return self._image
+
+    @image.setter
+    def image(self, image: Image) -> None:
+        self._image = image
+        self.groups.image_changed(image)
 
     def advertise(self, ports: Mapping[int, str]) -> None:
         """`ports`: the listener behind each bound port."""
@@ -70,10 +87,10 @@ class BrokerState:
             port: (advertised[name].host, advertised[name].port) for port, name in ports.items() if name in advertised
         }
 
-    def advertised(self, call: Connected) -> tuple[str, int]:
+    def advertised(self, origin: Origin) -> tuple[str, int]:
         """Where this client should connect: advertised.listeners, or the address it already uses."""
-        found = self._advertised.get(call.local_port)
-        return found or (call.local_host.removeprefix("::ffff:"), call.local_port)
+        found = self._advertised.get(origin.local_port)
+        return found or (origin.local_host.removeprefix("::ffff:"), origin.local_port)
 
     def check_topic(
         self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str | None]
@@ -131,6 +148,15 @@ class BrokerState:
                 self.partitions.publish(topic, hosted)
                 self.image = self.image.with_topic(topic, epoch)
             return topic
+
+    async def create_group_topic(self) -> None:
+        """The topic that groups are kept in, where it is missing; on one broker it has one replica."""
+        try:
+            groups = self.groups
+            await self.create_topic(topic_name.GROUP_METADATA, groups.topic_partitions, 1, groups.topic_configs())
+        except MetadataError as error:
+            if error.code != ErrorCode.TOPIC_ALREADY_EXISTS:
+                raise
 
     def _create(self, topic: Topic) -> tuple[int, list[Hosted | None]]:
         epoch = self._store.create_topic(topic)
@@ -210,8 +236,21 @@ class BrokerState:
                 results.update(await trio.to_thread.run_sync(self.partitions.delete_records, known))
             return results
 
-    async def describe_directories(self) -> list[Contents]:
-        return await trio.to_thread.run_sync(self.partitions.contents)
+    async def describe_directories(self) -> tuple[list[Contents], dict[TopicPartition, Future]]:
+        """What they hold, and which partitions are on their way into them."""
+        return (
+            await trio.to_thread.run_sync(self.partitions.contents),
+            await trio.to_thread.run_sync(self._moves.futures),
+        )
+
+    async def move_replica(self, name: str, index: int, path: str) -> ErrorCode:
+        """NONE says that it lies there, or is on its way."""
+        code, work = self._moves.begin(name, index, path)
+        if work is not None and self._start_soon is not None:
+            self._start_soon(work)
+        elif work is not None:
+            await work()
+        return code
 
     def topic_cleanup_policy(self, topic: Topic) -> tuple[str, ...]:
         return topic_config.Effective(self.settings, topic.configs).cleanup_policy()
@@ -260,6 +299,28 @@ class BrokerState:
                 self._topic_entries = TopicEntries(self._layers())
                 topics = list(self.image.topics.values())
                 await trio.to_thread.run_sync(self.partitions.configure, topics, self.settings)
+                await trio.to_thread.run_sync(self._limit, self.settings, self.image)
+
+    async def alter_client_quotas(
+        self, alterations: Sequence[Alteration], validate_only: bool
+    ) -> list[MetadataError | None]:
+        """Each on its own; what is not refused is durable and in effect when this returns."""
+        async with self._changing:
+            results, changed = await trio.to_thread.run_sync(altered, self.image.client_quotas, alterations)
+            if changed and not validate_only:
+                with trio.CancelScope(shield=True):
+                    try:
+                        epoch = await trio.to_thread.run_sync(self._store.set_client_quotas, changed)
+                    except MetadataError as error:
+                        return [refused or error for refused in results]
+                    self.image = self.image.with_client_quotas(changed, epoch)
+                    await trio.to_thread.run_sync(self._limit, self.settings, self.image)
+            return results
+
+    def charge_mutation(self, client_id: str | None, partitions: int, strict: bool) -> int:
+        """Partitions to create or delete; milliseconds for the reply. MetadataError 89 has a strict client wait."""
+        quotas = self.image.client_quotas
+        return self._mutations.charge(quotas, client_id or "", partitions, trio.current_time(), strict)
 
     async def lose_leaders(self) -> None:
         """Partitions in failed directories have no leader any more. Not stored: a start finds out anew."""

@@ -3,6 +3,7 @@
 One table serves validation (CreateTopics, AlterConfigs) and the effective config of a topic's logs.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypedDict
@@ -33,6 +34,7 @@ AS_SENT = -1
 
 _LONG = Whole(0, LONG_MAX)
 _RETENTION = Whole(-1, LONG_MAX)
+_THROTTLED = re.compile(r"[0-9]+:[0-9]+")
 _LOCAL_RETENTION = Whole(-2, LONG_MAX)
 
 
@@ -139,8 +141,31 @@ def validate(configs: Mapping[str, str | None]) -> None:
             value = config.kind.parse(name, text)
         except SettingError as error:
             raise MetadataError(INVALID_CONFIG, str(error)) from None
-        if name == "compression.gzip.level" and value == 0:
-            raise MetadataError(INVALID_CONFIG, f"Invalid value 0 for configuration {name}: -1 or 1 to 9")
+        reason = _refusal(name, value)
+        if reason is not None:
+            raise MetadataError(INVALID_CONFIG, reason)
+
+
+def _refusal(name: str, value: Value) -> str | None:
+    """Why a value of the right type will not do."""
+    if name == "compression.gzip.level" and value == 0:
+        return f"Invalid value 0 for configuration {name}: -1 or 1 to 9"
+    if name == "remote.storage.enable" and value:
+        return (
+            "Tiered Storage functionality is disabled in the broker. "
+            "Topic cannot be configured with remote log storage."
+        )
+    if (
+        name.endswith(".replication.throttled.replicas")
+        and isinstance(value, tuple)
+        and value != ("*",)
+        and not all(_THROTTLED.fullmatch(each) for each in value)
+    ):
+        return (
+            f"Invalid value [{', '.join(value)}] for configuration {name}: {name} must be the literal '*' or a list of "
+            "replicas in the following format: [partitionId]:[brokerId],[partitionId]:[brokerId],..."
+        )
+    return None
 
 
 class Effective:

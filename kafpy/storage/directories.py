@@ -12,6 +12,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from kafpy.storage import partition_folder
@@ -33,7 +34,11 @@ LOCK = ".lock"
 
 
 class DirectoryError(Exception):
-    """The directory cannot be used; one line that says what to do."""
+    """The broker must not start with this directory; one line that says what to do."""
+
+
+class UnusableDirectory(DirectoryError):
+    """Its disk does not work. The broker may start without it."""
 
 
 class Directory:
@@ -42,14 +47,19 @@ class Directory:
     Once `failure` says why, it is offline for good: nothing is written there any more.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, failure: str | None = None) -> None:
+        """With `failure`: one that could not be opened, offline from the beginning."""
         self.path = path
-        self.failure: str | None = None
+        self.failure = failure
+        self._lock = -1
+        if failure is not None:
+            return
         try:
             path.mkdir(parents=True, exist_ok=True)
-            self._lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
         except OSError as error:
-            raise DirectoryError(f"cannot use {path}: {error.strerror}; choose another with --data DIR") from None
+            message = f"cannot use {path}: {error.strerror}; repair it, or choose another directory with --data DIR"
+            raise UnusableDirectory(message) from None
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -60,7 +70,8 @@ class Directory:
 
     def close(self) -> None:
         """Gives the lock back; the file stays, as a removed lock file could be locked twice."""
-        os.close(self._lock)
+        if self._lock >= 0:
+            os.close(self._lock)
 
     def identify(self, cluster_id: str, node_id: int) -> None:
         """Checks meta.properties, or writes it on first use."""
@@ -76,7 +87,10 @@ class Directory:
                 f"cluster.id={cluster_id}",
                 "",
             ]
-            write_atomically(path, "\n".join(lines).encode())
+            try:
+                write_atomically(path, "\n".join(lines).encode())
+            except OSError as error:
+                raise UnusableDirectory(f"cannot write {path}: {error.strerror}") from None
             return
         if found.get("version") != "1":
             raise DirectoryError(f"{path}: version {found.get('version')!r} is not 1; move the directory away")
@@ -100,7 +114,9 @@ class Directory:
             text = (self.path / META_PROPERTIES).read_text("utf-8")
         except FileNotFoundError:
             return None
-        except (OSError, UnicodeDecodeError) as error:
+        except OSError as error:
+            raise UnusableDirectory(f"cannot read {self.path / META_PROPERTIES}: {error.strerror}") from None
+        except UnicodeDecodeError as error:
             raise DirectoryError(f"cannot read {self.path / META_PROPERTIES}: {error}") from None
         lines = [line.strip() for line in text.splitlines()]
         return dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
@@ -150,6 +166,15 @@ class Directory:
                 found[parsed] = Path(entry.path)
         return found
 
+    def obstacles(self) -> dict[TopicPartition, Path]:
+        """What is named like a partition and is no folder: a link is not followed, it may lead anywhere."""
+        found = {}
+        for entry in os.scandir(self.path):
+            parsed = partition_folder.parse_name(entry.name)
+            if parsed is not None and not entry.is_dir(follow_symlinks=False):
+                found[parsed] = Path(entry.path)
+        return found
+
     def create_partition(self, topic: str, partition: int, topic_id: bytes) -> Path:
         """The folder with its id; durable only after sync() of the whole directory, made once for many folders.
 
@@ -157,7 +182,13 @@ class Directory:
         """
         folder = self.path / partition_folder.format_name(topic, partition)
         folder.mkdir()
-        partition_folder.write_topic_id(folder, topic_id)
+        try:
+            partition_folder.write_topic_id(folder, topic_id)
+        except OSError:
+            with suppress(OSError):
+                folder.rmdir()  # takes no descriptor, which may be what is missing
+            remove(folder)
+            raise
         return folder
 
     def sync(self) -> None:
@@ -169,7 +200,11 @@ class Directory:
         return folder.rename(folder.with_name(rename(folder.name)))
 
     def deleted(self) -> list[Path]:
-        return [Path(entry.path) for entry in os.scandir(self.path) if partition_folder.is_deleted(entry.name)]
+        """What a stop left to be removed: deleted partitions, and copies of those that were being moved here."""
+        found = [Path(entry.path) for entry in os.scandir(self.path)]
+        return [
+            each for each in found if partition_folder.is_deleted(each.name) or partition_folder.is_future(each.name)
+        ]
 
 
 def remove(folder: Path) -> None:

@@ -3,6 +3,7 @@
     topic-0                                   a partition
     topic-0.3f2a…-delete                      renamed away by a deletion, to be removed
     topic-0.3f2a…-stray                       belongs to no topic the broker knows; kept
+    topic-0.3f2a…-future                      a copy on its way here from another directory
     topic-0/partition.metadata                "version: 0\\ntopic_id: <base64 uuid>"
 
 A topic's name may itself end in -3 or -delete; only the part after the last dash counts, and `.<32 hex>-delete` with
@@ -21,6 +22,7 @@ MAX_FOLDER_NAME = 255
 
 _PARTITION = re.compile(r"(?P<topic>.+)-(?P<partition>0|[1-9][0-9]{0,9})\Z")
 _REMOVED = re.compile(r".+\.[0-9a-f]{32}-delete\Z")
+_FUTURE = re.compile(r".+\.[0-9a-f]{32}-future\Z")
 _STRAY = re.compile(r".+\.[0-9a-f]{32}-stray\Z")
 
 
@@ -43,12 +45,20 @@ def is_deleted(name: str) -> bool:
     return _REMOVED.match(name) is not None
 
 
+def is_future(name: str) -> bool:
+    return _FUTURE.match(name) is not None
+
+
 def is_stray(name: str) -> bool:
     return _STRAY.match(name) is not None
 
 
 def deleted_name(name: str) -> str:
     return _renamed(name, "delete")
+
+
+def future_name(name: str) -> str:
+    return _renamed(name, "future")
 
 
 def stray_name(name: str) -> str:

@@ -18,6 +18,8 @@ from kafpy.metadata import MetadataError
             "Invalid value 1 for configuration preallocate: Expected value to be either true or false",
         ),
         ("min.cleanable.dirty.ratio", "2", "between 0.0 and 1.0"),
+        ("remote.storage.enable", "true", "Tiered Storage functionality is disabled"),
+        ("leader.replication.throttled.replicas", "0:1,zzz", "[partitionId]:[brokerId]"),
         ("segment.ms", None, "Null value not supported for topic configs: segment.ms"),
     ],
 )
