@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from kafpy.broker.state import BrokerState
 
 
+STRICT_SINCE = 3
+"""From this version on a client above its controller_mutation_rate is refused with 89 (KIP-599)."""
+
+
 @serves(api.CREATE_PARTITIONS)
 async def create_partitions(broker: BrokerState, call: Call) -> Any:
     result = api.CREATE_PARTITIONS.response.Result
@@ -31,11 +35,15 @@ async def create_partitions(broker: BrokerState, call: Call) -> Any:
             if topic.assignments is not None:
                 _check_assignments(broker, topic)
             if not call.body.validate_only:
+                added = topic.count - len(broker.image.topics[topic.name].partitions)
+                strict = call.header.api_version >= STRICT_SINCE
+                broker.charge_mutation(call.header.client_id, added, strict)
                 await broker.add_partitions(topic.name, topic.count)
             results.append(result(name=topic.name))
         except MetadataError as error:
             results.append(result(name=topic.name, error_code=error.code, error_message=error.message))
-    return api.CREATE_PARTITIONS.response(results=results)
+    throttle_ms = broker.charge_mutation(call.header.client_id, 0, strict=False)
+    return api.CREATE_PARTITIONS.response(results=results, throttle_time_ms=throttle_ms)
 
 
 def _check_assignments(broker: BrokerState, topic: Any) -> None:

@@ -2,7 +2,8 @@
 
 -1 partitions or replicas stand for the broker's defaults (KIP-464). An assignment may only name this broker's id.
 timeout_ms has no effect: the reply says what has happened, and nothing is done after it. Since version 5 the reply
-lists all configs of the topic, defaults too (KIP-525).
+lists all configs of the topic, defaults too (KIP-525). Since version 6 a client above its controller_mutation_rate is
+refused with 89; before, it is only held back (KIP-599).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from kafpy.protocol.errors import ErrorCode
 if TYPE_CHECKING:
     from kafpy.broker.state import BrokerState
 
+STRICT_SINCE = 6
 PROHIBITED = "__cluster_metadata"
 
 
@@ -32,13 +34,19 @@ async def create_topics(broker: BrokerState, call: Call) -> Any:
         try:
             if times[name] > 1:
                 raise MetadataError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-            results.append(await _create(broker, topic, call.body.validate_only))
+            partitions, factor = _check(broker, topic)
+            if not call.body.validate_only:
+                strict = call.header.api_version >= STRICT_SINCE
+                broker.charge_mutation(call.header.client_id, partitions, strict)
+            results.append(await _create(broker, topic, partitions, factor, call.body.validate_only))
         except MetadataError as error:
             results.append(response.Topic(name=name, error_code=error.code, error_message=error.message))
-    return response(topics=results)
+    throttle_ms = broker.charge_mutation(call.header.client_id, 0, strict=False)
+    return response(topics=results, throttle_time_ms=throttle_ms)
 
 
-async def _create(broker: BrokerState, topic: Any, validate_only: bool) -> Any:
+def _check(broker: BrokerState, topic: Any) -> tuple[int, int]:
+    """Partitions and replication factor. MetadataError tells what is wrong."""
     if topic.name == PROHIBITED:
         raise MetadataError(ErrorCode.INVALID_REQUEST, f"Creation of internal topic {PROHIBITED} is prohibited.")
     configs = {config.name: config.value for config in topic.configs}
@@ -46,16 +54,25 @@ async def _create(broker: BrokerState, topic: Any, validate_only: bool) -> Any:
     if topic.assignments:
         partitions, factor = _assigned(topic, broker.node_id)
     broker.check_topic(topic.name, partitions, factor, configs)
+    settings = broker.settings
+    return (
+        settings.num_partitions if partitions == -1 else partitions,
+        settings.default_replication_factor if factor == -1 else factor,
+    )
+
+
+async def _create(broker: BrokerState, topic: Any, partitions: int, factor: int, validate_only: bool) -> Any:
+    configs = {config.name: config.value for config in topic.configs}
     topic_id = bytes(16)
     if not validate_only:
         topic_id = (await broker.create_topic(topic.name, partitions, factor, configs)).topic_id
-    settings, response = broker.settings, api.CREATE_TOPICS.response
+    response = api.CREATE_TOPICS.response
     return response.Topic(
         name=topic.name,
         topic_id=topic_id,
         error_message=None,
-        num_partitions=settings.num_partitions if partitions == -1 else partitions,
-        replication_factor=settings.default_replication_factor if factor == -1 else factor,
+        num_partitions=partitions,
+        replication_factor=factor,
         configs=[
             response.Config(name=entry.name, value=entry.value, config_source=entry.source)
             for entry in broker.topic_config_entries(configs)

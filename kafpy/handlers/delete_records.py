@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kafpy.handlers.metadata_fragments import INTERNAL
 from kafpy.handlers.registry import Call, serves
+from kafpy.metadata import topic_name
 from kafpy.protocol import api
 from kafpy.protocol.errors import ErrorCode
 
@@ -37,7 +37,7 @@ async def delete_records(broker: BrokerState, call: Call) -> Any:
 
 def _refusal(broker: BrokerState, name: str, index: int) -> ErrorCode | None:
     topic = broker.image.topic(name)
-    if name in INTERNAL:
+    if name in topic_name.INTERNAL:
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     if topic is None or not 0 <= index < len(topic.partitions):
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from kafpy.broker.state import BrokerState
 
 NO_ID = bytes(16)
+STRICT_SINCE = 5
+"""From this version on a client above its controller_mutation_rate is refused with 89 (KIP-599)."""
 
 
 Refusal = tuple[ErrorCode, str]
@@ -43,16 +45,19 @@ async def delete_topics(broker: BrokerState, call: Call) -> Any:
         for asked, count in times.items()
         if asked.name is not None or asked.topic_id not in doubled
     }
-    results = [await _answer(broker, image, asked, refusal) for asked, refusal in refusals.items()]
-    return api.DELETE_TOPICS.response(responses=results)
+    results = [await _answer(broker, image, asked, refusal, call) for asked, refusal in refusals.items()]
+    throttle_ms = broker.charge_mutation(call.header.client_id, 0, strict=False)
+    return api.DELETE_TOPICS.response(responses=results, throttle_time_ms=throttle_ms)
 
 
-async def _answer(broker: BrokerState, image: Image, asked: Asked, refusal: Refusal | None) -> Any:
+async def _answer(broker: BrokerState, image: Image, asked: Asked, refusal: Refusal | None, call: Call) -> Any:
     topic = image.topic_by_id(asked.topic_id) if asked.name is None else image.topic(asked.name)
     name = asked.name if asked.name is not None else topic.name if topic else None
     code, message = refusal or (ErrorCode.NONE, None)
     if refusal is None and name is not None:
         try:
+            partitions = len(topic.partitions) if topic else 0
+            broker.charge_mutation(call.header.client_id, partitions, call.header.api_version >= STRICT_SINCE)
             await broker.delete_topic(name)
         except MetadataError as error:
             code, message = ErrorCode(error.code), error.message

@@ -29,11 +29,11 @@ def describe_cluster(broker: BrokerState, call: Call) -> Any:
             error_code=ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
             error_message=f"Unsupported endpoint type {call.body.endpoint_type}",
         )
-    host, port = broker.advertised(call)
+    host, port = broker.advertised(call.origin)
     answer = response(
         cluster_id=broker.cluster_id,
         controller_id=broker.node_id,
-        brokers=[response.Broker(broker_id=broker.node_id, host=host, port=port)],
+        brokers=[response.Broker(broker_id=broker.node_id, host=host, port=port, rack=broker.settings.broker_rack)],
     )
     if call.body.include_cluster_authorized_operations:
         answer.cluster_authorized_operations = CLUSTER_OPERATIONS

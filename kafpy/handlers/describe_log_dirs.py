@@ -1,6 +1,7 @@
 """DescribeLogDirs, versions 1-5: what each directory holds; null asks for all partitions, an empty list for none.
 
-A directory with a log that failed is offline (56). offset_lag is 0: every log here is its partition's current one.
+A directory with a log that failed is offline (56). A partition that is on its way into a directory is shown there as
+a future one, with the offsets that it still lacks (KIP-113).
 """
 
 from __future__ import annotations
@@ -22,11 +23,18 @@ async def describe_log_dirs(broker: BrokerState, call: Call) -> Any:
     if call.body.topics is not None:
         asked = {(topic.topic, index) for topic in call.body.topics for index in topic.partitions}
     results = []
-    for directory in await broker.describe_directories():
+    directories, futures = await broker.describe_directories()
+    for directory in directories:
         topics: dict[str, list[Any]] = {}
         for (name, index), size in directory.sizes.items():
             if asked is None or (name, index) in asked:
                 entry = response.Partition(partition_index=index, partition_size=size)
+                topics.setdefault(name, []).append(entry)
+        for (name, index), future in futures.items():
+            if future.path == directory.path and (asked is None or (name, index) in asked):
+                entry = response.Partition(
+                    partition_index=index, partition_size=future.size, offset_lag=future.offset_lag, is_future_key=True
+                )
                 topics.setdefault(name, []).append(entry)
         results.append(
             response.Result(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kafpy.handlers.metadata_fragments import INTERNAL, NO_LEADER, TOPIC_OPERATIONS
+from kafpy.handlers.metadata_fragments import NO_LEADER, TOPIC_OPERATIONS
 from kafpy.handlers.registry import Call, serves
 from kafpy.metadata import Partition, Topic, topic_name
 from kafpy.protocol import api
@@ -62,7 +62,7 @@ def _described(topic: Topic, partitions: tuple[Partition, ...]) -> Any:
     return response.Topic(
         name=topic.name,
         topic_id=topic.topic_id,
-        is_internal=topic.name in INTERNAL,
+        is_internal=topic.name in topic_name.INTERNAL,
         topic_authorized_operations=TOPIC_OPERATIONS,
         partitions=[
             response.Partition(

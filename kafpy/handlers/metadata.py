@@ -1,7 +1,8 @@
 """Metadata, versions 0-13: by name, by topic id since 12, or all topics (an empty list in version 0, null since 1).
 
 An unknown name is created when the request and auto.create.topics.enable allow it, and is there in the same reply;
-beyond AUTO_CREATE_BATCH in one request the rest is answered with LEADER_NOT_AVAILABLE, and clients ask again.
+beyond AUTO_CREATE_BATCH in one request the rest is answered with LEADER_NOT_AVAILABLE, and clients ask again. A client
+above its controller_mutation_rate creates nothing: THROTTLING_QUOTA_EXCEEDED.
 Every client is told the address under which it reaches this broker.
 """
 
@@ -47,6 +48,7 @@ async def _create_then_answer(broker: BrokerState, call: Call, missing: list[str
             errors[name] = int(ErrorCode.LEADER_NOT_AVAILABLE)
             continue
         try:
+            broker.charge_mutation(call.header.client_id, broker.settings.num_partitions, strict=True)
             await broker.create_topic(name, -1, -1, {})
         except MetadataError as error:
             errors[name] = error.code
@@ -98,9 +100,11 @@ def _fragments(broker: BrokerState, call: Call) -> Fragments:
 
 
 def _response(broker: BrokerState, call: Call, topics: list[Any]) -> Any:
-    host, port = broker.advertised(call)
+    host, port = broker.advertised(call.origin)
     response = api.METADATA.response(
-        brokers=[api.METADATA.response.Broker(node_id=broker.node_id, host=host, port=port)],
+        brokers=[
+            api.METADATA.response.Broker(node_id=broker.node_id, host=host, port=port, rack=broker.settings.broker_rack)
+        ],
         cluster_id=broker.cluster_id,
         controller_id=broker.node_id,
         topics=topics,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from kafpy.metadata import Topic
+from kafpy.metadata import Topic, topic_name
 from kafpy.protocol import Encoded, api, codec
 from kafpy.protocol.errors import ErrorCode
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 TOPIC_OPERATIONS = 0x0DF8
 """What anyone may do without an authorizer, as a bit field of AclOperation (AclEntry.supportedOperations)."""
 NO_LEADER = int(ErrorCode.LEADER_NOT_AVAILABLE)
-INTERNAL = ("__consumer_offsets", "__transaction_state")
 
 _caches: WeakKeyDictionary[BrokerState, dict[tuple[int, bool], Fragments]] = WeakKeyDictionary()
 
@@ -59,7 +58,7 @@ class Fragments:
         entry = response.Topic(
             name=topic.name,
             topic_id=topic.topic_id,
-            is_internal=topic.name in INTERNAL,
+            is_internal=topic.name in topic_name.INTERNAL,
             partitions=[
                 make(
                     error_code=NO_LEADER if partition.leader < 0 else 0,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
+from kafpy.coordinator.result import Beat
 from kafpy.protocol.codec import RequestHeader
 from kafpy.protocol.table import Api
 
@@ -12,19 +13,34 @@ if TYPE_CHECKING:
     from kafpy.broker.state import BrokerState
 
 
+class Origin(Protocol):
+    """Where a request came in."""
+
+    @property
+    def local_host(self) -> str: ...
+    @property
+    def local_port(self) -> int: ...
+    @property
+    def peer_host(self) -> str: ...
+
+
 class Call(NamedTuple):
-    """One request, and where it came in."""
+    """One request. A handler that gives LATER as its answer has seen to it that `send` is called with one."""
 
     header: RequestHeader
     body: Any
-    local_host: str
-    local_port: int
-    peer_host: str
+    origin: Origin
+    send: Callable[[Any], None]
+    remember: Callable[[Any], Beat | None]
+    """Requests like this one are given this answer from now on, where that is possible."""
+
+
+LATER: Any = object()
 
 
 class Served(NamedTuple):
     handler: Callable[[BrokerState, Call], Any]
-    """Gives the response, or an awaitable of it where it has to wait."""
+    """Gives the response, LATER, or an awaitable of the response where it has to wait."""
     min: int
     max: int
 

@@ -17,7 +17,7 @@ from kafpy.metadata import Image, MetadataError, Partition, Topic, topic_name
 from kafpy.protocol import codec
 from kafpy.protocol.errors import ErrorCode
 from kafpy.protocol.table import Api
-from tests.handlers.real import RealBroker
+from tests.handlers.real import ORIGIN, Origin, RealBroker
 
 
 @dataclass
@@ -59,8 +59,8 @@ class MemoryBroker:
         self.partitions = MemoryPartitions()
         self.producer_ids = 4000
 
-    def advertised(self, call: Call) -> tuple[str, int]:
-        return call.local_host, call.local_port
+    def advertised(self, origin: Origin) -> tuple[str, int]:
+        return origin.local_host, origin.local_port
 
     def check_topic(self, name: str, partitions: int, factor: int, configs: Mapping[str, str | None]) -> None:
         topic_name.check(name)
@@ -93,6 +93,9 @@ class MemoryBroker:
             raise MetadataError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "unknown")
         self.image = self.image.without_topic(name, self.image.epoch + 1)
 
+    def charge_mutation(self, client_id: str | None, partitions: int, strict: bool) -> int:
+        return 0
+
     async def allocate_producer_id(self) -> int:
         self.producer_ids += 1
         return self.producer_ids
@@ -105,10 +108,14 @@ class MemoryBroker:
         """Through the bytes of both messages, as a client would."""
         frame = codec.write_request(spoken.key, version, 5, "test", spoken.request(**fields))
         header, body = codec.read_request(frame)
-        answer = SERVED[spoken.key].handler(self, Call(header, body, "10.0.0.7", 9093, "10.0.0.8"))  # type: ignore[arg-type]
+        answer = SERVED[spoken.key].handler(self, Call(header, body, ORIGIN, no_reply_later, lambda _: None))  # type: ignore[arg-type]
         answer = finish(answer) if inspect.isawaitable(answer) else answer
         payload = codec.write_response(spoken.key, version, header.correlation_id, answer)
         return codec.read_response(spoken.key, version, payload)[1]
+
+
+def no_reply_later(answer: Any) -> None:
+    raise AssertionError("these handlers answer at once")
 
 
 def finish(work: Any) -> Any:

@@ -233,9 +233,9 @@ def test_directories(real: RealBroker, version: int) -> None:
 
 
 @pytest.mark.parametrize("version", api.ALTER_REPLICA_LOG_DIRS.versions)
-def test_replicas_do_not_move(real: RealBroker, version: int) -> None:
+def test_replicas_move(real: RealBroker, version: int) -> None:
     real.create("t")
-    here = real.partitions.directory("t", 0)
+    here = real.partitions.directory("t", 0) or ""
     elsewhere = next(str(path) for path in real.paths if str(path) != here)
     request = api.ALTER_REPLICA_LOG_DIRS.request
 
@@ -251,7 +251,20 @@ def test_replicas_do_not_move(real: RealBroker, version: int) -> None:
     assert moved("/no/where", "no", 0) == 57
     assert moved(here, "t", 1) == 3
     assert moved(here, "no", 0) == 3
-    assert moved(elsewhere, "t", 0) == 42
+    real.fill("t", 10)
+    assert moved(elsewhere, "t", 0) == 0
+    assert real.partitions.directory("t", 0) == elsewhere
+    log = real.partitions.log("t", 0)
+    assert log is not None
+    assert (log.log_start_offset, log.log_end_offset) == (0, 10)
+    assert not (Path(here) / "t-0").exists()
+    assert [folder.name.endswith("-delete") for folders, _ in real.removed for folder in folders] == [True]
+    real.fill("t", 5)
+    real.restart(clean=False)
+    assert real.partitions.directory("t", 0) == elsewhere
+    log = real.partitions.log("t", 0)
+    assert log is not None
+    assert log.log_end_offset == 15
 
 
 @pytest.mark.parametrize("version", api.OFFSET_FOR_LEADER_EPOCH.versions)
