@@ -8,6 +8,7 @@ import click
 
 COMMANDS = {
     "serve": ("kafpy.cli.serve", "Run a broker."),
+    "group": ("kafpy.cli.group", "List and describe consumer groups, and change their offsets."),
     "topic": ("kafpy.cli.topic", "Create, list, describe and delete topics."),
 }
 

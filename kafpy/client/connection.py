@@ -16,7 +16,9 @@ class ClientError(Exception):
 
 class Connection:
     def __init__(self, host: str, port: int, *, timeout_s: float = 30.0, client_id: str = "kafpy") -> None:
-        self._address = f"{host}:{port}"
+        self.address = f"{host}:{port}"
+        self.node_id = -1
+        """Of the broker, where that is known."""
         self._client_id = client_id
         self._correlation_id = 0
         try:
@@ -32,25 +34,28 @@ class Connection:
 
     def _unreachable(self, error: OSError) -> str:
         if isinstance(error, socket.gaierror):
-            return f"cannot reach {self._address}: no such host; check --bootstrap-server"
+            return f"cannot reach {self.address}: no such host; check --bootstrap-server"
         if isinstance(error, TimeoutError):
-            return f"cannot reach {self._address}: no answer; check the address and the network"
+            return f"cannot reach {self.address}: no answer; check the address and the network"
         reason = (error.strerror or str(error)).lower()
         hint = (
             "; is a broker running? start one with `kafpy serve`" if isinstance(error, ConnectionRefusedError) else ""
         )
-        return f"cannot reach {self._address}: {reason}{hint}"
+        return f"cannot reach {self.address}: {reason}{hint}"
 
     def _negotiated(self) -> dict[int, range]:
         answer = self._exchange(api.API_VERSIONS, 0, api.API_VERSIONS.request())
         return {each.api_key: range(each.min_version, each.max_version + 1) for each in answer.api_keys}
+
+    def serves(self, asked: api.Api) -> bool:
+        return asked.key in self._versions
 
     def version(self, asked: api.Api) -> int:
         """The highest that both sides speak."""
         theirs = self._versions.get(asked.key, range(0))
         common = range(max(asked.min_version, theirs.start), min(asked.max_version + 1, theirs.stop))
         if not common:
-            raise ClientError(f"the broker at {self._address} does not serve {asked.name} in a version known here")
+            raise ClientError(f"the broker at {self.address} does not serve {asked.name} in a version known here")
         return common[-1]
 
     def call(self, asked: api.Api, request: Struct, *, version: int | None = None) -> Any:
@@ -63,14 +68,14 @@ class Connection:
             self._socket.sendall(len(frame).to_bytes(4, "big") + frame)
             size = int.from_bytes(self._receive(4), "big")
             if size > MAX_RESPONSE_BYTES:
-                raise ClientError(f"{self._address} does not answer as a Kafka broker does")
+                raise ClientError(f"{self.address} does not answer as a Kafka broker does")
             correlation_id, answer = codec.read_response(asked.key, version, self._receive(size))
         except TimeoutError:
-            raise ClientError(f"{self._address} did not answer {asked.name} in time") from None
+            raise ClientError(f"{self.address} did not answer {asked.name} in time") from None
         except (OSError, MalformedRequest) as error:
-            raise ClientError(f"the connection to {self._address} broke during {asked.name}: {error}") from None
+            raise ClientError(f"the connection to {self.address} broke during {asked.name}: {error}") from None
         if correlation_id != self._correlation_id:
-            raise ClientError(f"{self._address} answered another request than {asked.name}")
+            raise ClientError(f"{self.address} answered another request than {asked.name}")
         return answer
 
     def _receive(self, size: int) -> bytes:

@@ -1,0 +1,101 @@
+"""Connections to the brokers of one cluster: by id, to partitions' leaders, to groups' coordinators. Blocking."""
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Any
+
+from kafpy.client.connection import ClientError, Connection, connect, error_name
+from kafpy.protocol import api
+from kafpy.protocol.errors import ErrorCode
+
+TopicPartition = tuple[str, int]
+
+LATEST, EARLIEST = -1, -2
+TRY_AGAIN = {
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.NOT_COORDINATOR,
+}
+PAUSE_S = 0.1
+
+
+class Cluster:
+    def __init__(self, bootstrap: str, *, timeout_s: float = 30.0) -> None:
+        self._timeout_s = timeout_s
+        self.first = connect(bootstrap, timeout_s=timeout_s)
+        self._opened: dict[tuple[str, int], Connection] = {}
+
+    def close(self) -> None:
+        for each in (self.first, *self._opened.values()):
+            each.close()
+
+    def __enter__(self) -> "Cluster":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        self.close()
+
+    def metadata(self, topics: Iterable[str] | None = None) -> Any:
+        request = api.METADATA.request
+        listed = None if topics is None else [request.Topic(name=name) for name in topics]
+        return self.first.call(api.METADATA, request(topics=listed, allow_auto_topic_creation=False))
+
+    def brokers(self) -> list[Connection]:
+        return [self._to(each.host, each.port) for each in self.metadata([]).brokers]
+
+    def partitions(self, topics: Iterable[str]) -> dict[TopicPartition, Connection | None]:
+        """Of these topics, each with the connection to its leader. ClientError for a topic that is not there."""
+        answer = self.metadata(topics)
+        brokers = {each.node_id: (each.host, each.port) for each in answer.brokers}
+        found: dict[TopicPartition, Connection | None] = {}
+        for topic in answer.topics:
+            if topic.error_code:
+                raise ClientError(f"topic {topic.name}: {error_name(topic.error_code)}")
+            for each in topic.partitions:
+                leader = brokers.get(each.leader_id)
+                found[topic.name, each.partition_index] = None if leader is None else self._to(*leader)
+        return dict(sorted(found.items()))
+
+    def offsets(self, asked: dict[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """ListOffsets: by time, or LATEST and EARLIEST; -1 where no record is that late. Without a leader: left out."""
+        leaders = self.partitions({topic for topic, _ in asked})
+        by_leader: dict[Connection, list[TopicPartition]] = defaultdict(list)
+        for each in asked:
+            leader = leaders.get(each)
+            if leader is not None:
+                by_leader[leader].append(each)
+        found: dict[TopicPartition, int] = {}
+        request = api.LIST_OFFSETS.request
+        for leader, partitions in by_leader.items():
+            topics: dict[str, list[Any]] = defaultdict(list)
+            for topic, index in partitions:
+                topics[topic].append(request.Partition(partition_index=index, timestamp=asked[topic, index]))
+            listed = [request.Topic(name=name, partitions=parts) for name, parts in topics.items()]
+            for answer in leader.call(api.LIST_OFFSETS, request(replica_id=-1, topics=listed)).topics:
+                for part in answer.partitions:
+                    if not part.error_code:
+                        found[answer.name, part.partition_index] = part.offset
+        return found
+
+    def coordinator(self, group_id: str) -> Connection:
+        """Waits for one, up to the timeout: a broker makes the groups' topic when it is first asked."""
+        deadline = time.monotonic() + self._timeout_s
+        request = api.FIND_COORDINATOR.request
+        while True:
+            body = request(key=group_id, key_type=0, coordinator_keys=[group_id])
+            answer = self.first.call(api.FIND_COORDINATOR, body)
+            found = answer.coordinators[0] if answer.coordinators else answer
+            if not found.error_code:
+                coordinator = self._to(found.host, found.port)
+                coordinator.node_id = found.node_id
+                return coordinator
+            if found.error_code not in TRY_AGAIN or time.monotonic() > deadline:
+                raise ClientError(f"group {group_id} has no coordinator: {error_name(found.error_code)}")
+            time.sleep(PAUSE_S)
+
+    def _to(self, host: str, port: int) -> Connection:
+        if (host, port) not in self._opened:
+            self._opened[host, port] = Connection(host, port, timeout_s=self._timeout_s)
+        return self._opened[host, port]
