@@ -13,7 +13,7 @@ from tests.broker_process import BrokerProcess
 from tests.clients.drivers import Confluent, Message, Refused
 from tests.clients.raw import RawClient, batch_of, fetch_request, produce_request
 
-UNKNOWN, INVALID_NAME, UNKNOWN_ID, NO_COORDINATOR = 3, 17, 100, 15
+UNKNOWN, INVALID_NAME, UNKNOWN_ID = 3, 17, 100
 Connect = Callable[[BrokerProcess], RawClient]
 
 
@@ -109,9 +109,3 @@ def test_deleted_while_in_use(broker: BrokerProcess, connect: Connect, raw: RawC
         assert written.result() <= {0, UNKNOWN}
     ends = [raw.offset(name, -1, partition=partition).offset for partition in range(4)]
     assert [len(raw.values(name, partition=partition)) for partition in range(4)] == ends
-
-
-def test_groups_are_not_there_yet(raw: RawClient) -> None:
-    request = api.FIND_COORDINATOR.request
-    answer = raw.call(api.FIND_COORDINATOR, 4, request(key_type=0, coordinator_keys=["g"]))
-    assert answer.coordinators[0].error_code == NO_COORDINATOR

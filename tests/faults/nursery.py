@@ -91,6 +91,15 @@ class Nursery:
         self.run("stop")
         return self.wait()
 
+    def fail(self, call: str, path: str, nth: int, error: int, *, on: bool = False) -> None:
+        """From now on; as start() does it from the beginning. nth=0: no more."""
+        assert self.run(f"fail {call} {path} {nth} {error} {int(on)}")
+
+    def kill(self) -> int:
+        """As a crash: SIGKILL."""
+        self.run("die")
+        return self.wait()
+
     def close(self) -> None:
         self._process.communicate(timeout=60)
 
@@ -133,6 +142,11 @@ def obey(broker: Any) -> None:
             broker.partitions.write_checkpoints()
         elif name == "settle":
             broker.runtime.settle()
+        elif name.startswith("fail "):
+            call, path, nth, error, on = name.split()[1:]
+            ctypes.CDLL(None).faults_fail(call.encode(), path.encode(), ctypes.c_long(int(nth)), int(error), int(on))
+        elif name == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
         say("ran", name)
     os.kill(os.getpid(), signal.SIGTERM)
 

@@ -193,6 +193,8 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 store=broker._store,
                 partitions=broker.partitions,
                 remove_later=lambda *_: None,
+                limit=lambda *_: None,
+                groups=broker._groups,
             )
             await state.create_topic("t", 1)
 
@@ -207,7 +209,7 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("harm", HARM)
 @pytest.mark.parametrize("name", SMALL_FILES)
 @pytest.mark.parametrize("clean", [True, False], ids=["stopped", "killed"])
-def test_small_files(stopped: Path, tmp_path: Path, clean: bool, name: str, harm: str) -> None:
+def test_c_06_small_files(stopped: Path, tmp_path: Path, clean: bool, name: str, harm: str) -> None:
     """Made again, or refused with a line that names the file; never does an offset go back unsaid."""
     data = tmp_path / "data"
     shutil.copytree(stopped, data)

@@ -28,8 +28,12 @@ def crashed(nursery: Nursery, folder: Path, kill_at: int, *, torn: bool) -> Prom
 
 def storage_calls(nursery: Nursery, folder: Path) -> int:
     """How many there are from the first start to the end of the stop. Helpers' timing moves it by a few."""
-    check(folder / "data", crashed(nursery, folder, -1, torn=False))
+    promises = crashed(nursery, folder, -1, torn=False)
     assert nursery.status == 0
+    for topic, index in (("plain", 0), ("plain", 1), ("flushed", 0)):
+        assert promises.topics[topic][1][index].start > 0
+    assert min(path.stem for path in folder.glob("data/plain-0/*.log")) > f"{0:020}", "no whole segment was deleted"
+    check(folder / "data", promises)
     return nursery.count
 
 

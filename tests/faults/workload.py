@@ -29,13 +29,16 @@ PRODUCER = 4000
 
 @dataclass
 class Kept:
-    """What a partition owes its clients: the values by offset; `tried` may be there too, or not."""
+    """What a partition owes its clients: the values by offset from `start`; `tried` may be there too, or not."""
 
     values: list[bytes] = field(default_factory=list)
     tried: bytes | None = None
+    start: int = 0
+    tried_start: int = 0
+    """Of a DeleteRecords that was not answered; otherwise `start`."""
     sequence: int = 0
     last_batch: bytes = b""
-    last_offset: int = -1
+    tried_batch: bytes = b""
 
 
 @dataclass
@@ -59,6 +62,12 @@ def operations() -> Iterator[tuple[str, str, int]]:
                 yield "delete", "short.lived", 0
             case 9 | 24:
                 yield "checkpoint", "", 0
+            case 20:
+                yield "delete most", "plain", 0
+            case 26:
+                yield "delete some", "flushed", 0
+            case 28 if number > 60:
+                yield "delete all", "plain", 1
             case 11 | 14:
                 yield "append", "short.lived", 0
             case _:
@@ -104,8 +113,22 @@ class Driver:
             assert answer.responses[0].error_code == 0
             del self.promises.topics[topic]
             self.promises.unsure = None
+        elif what.startswith("delete "):
+            self._delete_records(client, what, topic, partition)
         elif not self._nursery.run(what):
             raise ConnectionResetError
+
+    def _delete_records(self, client: RawClient, what: str, topic: str, partition: int) -> None:
+        kept = self.promises.topics[topic][1][partition]
+        end = len(kept.values)
+        wanted = {"delete most": end - 3, "delete some": (kept.start + end) // 2, "delete all": -1}[what]
+        kept.tried_start = end if wanted == -1 else max(wanted, kept.start)
+        request = api.DELETE_RECORDS.request
+        part = request.Partition(partition_index=partition, offset=wanted)
+        body = request(topics=[request.Topic(name=topic, partitions=[part])], timeout_ms=10_000)
+        answer = client.call(api.DELETE_RECORDS, 2, body).topics[0].partitions[0]
+        assert (answer.error_code, answer.low_watermark) == (0, kept.tried_start)
+        kept.start = kept.tried_start
 
     def _append(self, client: RawClient, topic: str, partition: int) -> None:
         kept = self.promises.topics[topic][1][partition]
@@ -118,6 +141,7 @@ class Driver:
             producer_epoch=0,
             base_sequence=kept.sequence,
         )
+        kept.tried_batch = data
         request = produce_request(topic, {partition: data})
         answer = client.call(api.PRODUCE, 9, request).responses[0].partition_responses[0]
         assert answer.error_code == 0
@@ -125,7 +149,7 @@ class Driver:
         kept.values.append(kept.tried)
         kept.tried = None
         kept.sequence += 1
-        kept.last_batch, kept.last_offset = data, answer.base_offset
+        kept.last_batch = data
 
 
 # ---- afterwards
@@ -137,6 +161,7 @@ def settings(directory: Path) -> Settings:
 
 def check(directory: Path, promises: Promises) -> None:
     """Two restarts. The first may have to recover, and appends a record to each log; the second has nothing to do."""
+    starts: dict[tuple[str, int], int] = {}
     ends: dict[tuple[str, int], int] = {}
     with Broker(settings(directory)) as broker:
         names = set(broker._image.topics)
@@ -152,7 +177,7 @@ def check(directory: Path, promises: Promises) -> None:
                 log = log_of(broker, name, index)
                 error, offset, _ = log.append(batch.encode([b"after"], timestamps=1_700_000_000_000))
                 assert (error, offset) == (0, log.log_end_offset - 1)
-                ends[name, index] = log.log_end_offset
+                starts[name, index], ends[name, index] = log.log_start_offset, log.log_end_offset
     assert (directory / ".kafka_cleanshutdown").exists()
     before = contents(directory)
     with Broker(settings(directory)) as broker:
@@ -160,7 +185,9 @@ def check(directory: Path, promises: Promises) -> None:
         for (name, index), end in ends.items():
             log = log_of(broker, name, index)
             assert log.log_end_offset == log.recovery_point == end
-            assert (directory / f"{name}-{index}" / "leader-epoch-checkpoint").read_text() == "0\n1\n0 0\n"
+            assert log.log_start_offset == starts[name, index]
+            epochs = (directory / f"{name}-{index}" / "leader-epoch-checkpoint").read_text()
+            assert epochs == f"0\n1\n0 {log.log_start_offset}\n"
             assert batch.header(read_all(log)[-1]).base_offset == end - 1
     assert contents(directory) == before, "the second start had something to repair"
     check_indexes(directory)
@@ -174,16 +201,24 @@ def log_of(broker: Broker, topic: str, partition: int) -> Log:
 
 
 def check_log(log: Log, kept: Kept) -> None:
-    values = []
-    for number, data in enumerate(read_all(log)):
+    start = log.log_start_offset
+    if start not in (kept.start, kept.tried_start):
+        # Segments go before the checkpoint is written, the oldest first: the log starts with one that is left.
+        assert kept.start < start < kept.tried_start
+        assert start == min(int(path.stem) for path in Path(log.directory).glob("*.log"))
+    values = kept.values[:start]
+    for number, data in enumerate(read_all(log), start):
         assert batch.header(data).base_offset == number
         columns = batch.decode_columns(data, None)
         values.append(bytes(memoryview(columns.values.data)))
     assert values[: len(kept.values)] == kept.values
     assert values[len(kept.values) :] in ([], [kept.tried])
     assert log.log_end_offset == log.high_watermark == len(values)
-    if kept.last_offset >= 0:
-        assert log.append(kept.last_batch)[:2] == (0, kept.last_offset), "a repeat was not recognised"
+    # What a client may send again: the batch that was not answered, where it is stored, else the last one. An older one
+    # is not owed: a snapshot, Kafka's too, knows a producer's last batch only.
+    repeat = kept.tried_batch if len(values) > len(kept.values) else kept.last_batch
+    if repeat:
+        assert log.append(repeat)[:2] == (0, len(values) - 1), f"a repeat was not recognised in {log.directory}"
         assert log.log_end_offset == len(values)
 
 
@@ -203,8 +238,9 @@ def check_indexes(directory: Path) -> None:
         for folder in directory.glob("*-[0-9]"):
             indexes = {path: path.read_bytes() for path in folder.glob("*index")}
             assert len(indexes) == 2 * len(list(folder.glob("*.log")))
-            end = 0
-            for path in sorted(folder.glob("*.log")):
+            segments = sorted(folder.glob("*.log"))
+            end = int(segments[0].stem)
+            for path in segments:
                 assert int(path.stem) == end
                 for data in batches(path.read_bytes()):
                     assert batch.intact(data)

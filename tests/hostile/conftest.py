@@ -69,7 +69,9 @@ def memory_kb(broker: BrokerProcess) -> int:
 
 @pytest.fixture(scope="session")
 def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
-    process = BrokerProcess(tmp_path_factory.mktemp("hostile") / "data", log_cleanup_policy="delete")
+    process = BrokerProcess(
+        tmp_path_factory.mktemp("hostile") / "data", log_cleanup_policy="delete", group_initial_rebalance_delay_ms=0
+    )
     yield process
     process.stop()
 

@@ -41,6 +41,11 @@ def packed(codec_id: int, payload: bytes) -> bytes:
     return batch.rebuild(batch.header(GOOD), codec_id, payload)
 
 
+def patched_record(at: int, byte: int) -> bytes:
+    """One byte of the first record."""
+    return sealed(GOOD[: 61 + at] + bytes([byte]) + GOOD[62 + at :])
+
+
 ROWS: list[tuple[str, bytes | None, int]] = [
     ("R1-crc", GOOD[:17] + bytes(4) + GOOD[21:], CORRUPT),
     ("R1-last-byte", GOOD[:-1] + bytes([GOOD[-1] ^ 1]), CORRUPT),
@@ -61,21 +66,55 @@ ROWS: list[tuple[str, bytes | None, int]] = [
     ("R6-count-most", patched(count=2**31 - 1, last_offset_delta=2**31 - 2), INVALID),
     ("R6-one-too-many", patched(count=3, last_offset_delta=2), INVALID),
     ("R7-trailing", sealed(GOOD[:8] + struct.pack(">i", len(GOOD) - 12 + 1) + GOOD[12:] + b"\0"), INVALID),
+    ("R7-record-length", patched_record(0, 0x7E), INVALID),
+    ("R7-key-length", patched_record(4, 0x7D), INVALID),
     ("R8-control", patched(attributes=0x20), INVALID),
     ("R9-no-sequence", patched(producer_id=9, producer_epoch=0), INVALID),
+    ("R9-no-epoch", patched(producer_id=9, producer_epoch=-1, base_sequence=0), INVALID),
     ("R10-transactional", patched(attributes=0x10, producer_id=9, producer_epoch=0, base_sequence=0), 53),
     ("R14-codec-5", patched(attributes=5), 76),
     ("R14-codec-7", patched(attributes=7), 76),
+    ("R18-overflow", patched(base_timestamp=2**63 - 1, max_timestamp=2**63 - 1), TIMESTAMP),
     ("R18-far-ahead", patched(max_timestamp=2**62, base_timestamp=2**62), TIMESTAMP),
 ]
 
 
 @pytest.mark.parametrize(("data", "code"), [pytest.param(data, code, id=name) for name, data, code in ROWS])
 def test_refused(hostile: Hostile, witness: RawClient, data: bytes | None, code: int) -> None:
-    for version in (3, 7, 9):
+    for version in (3, 7, 8, 9, 12):
         request = produce_request("quiet", {0: data})
         answer = witness.call(api.PRODUCE, version, request).responses[0].partition_responses[0]
         assert (answer.error_code, answer.base_offset) == (code, -1)
+
+
+@pytest.mark.parametrize("version", [8, 9, 12])
+def test_the_record_to_blame(hostile: Hostile, witness: RawClient, version: int) -> None:
+    """KIP-467: its place in the batch and a sentence, so that the client can tell the records apart."""
+    late = batch.encode([b"x"] * 200, timestamps=[NOW] * 150 + [2**62] * 50)
+    cut = batch.encode([b"x"] * 3, timestamps=NOW)
+    cut = sealed(cut[:-1] + b"\2")  # the last record claims a header
+    whole = {0: late, 1: cut, 2: patched(attributes=0x20)}
+    topic = f"blame-{version}"
+    witness.create(topic, partitions=60)
+    request = produce_request(topic, {index: whole[index % 3] for index in range(60)})
+    found = witness.call(api.PRODUCE, version, request).responses[0].partition_responses
+    for index, part in enumerate(found):
+        code, place, words = [(32, 150, "timestamp"), (87, 2, "malformed"), (87, None, "")][index % 3]
+        assert (part.index, part.error_code) == (index, code)
+        assert [each.batch_index for each in part.record_errors] == ([] if place is None else [place])
+        assert words in (part.error_message or "")
+    request = produce_request(topic, dict.fromkeys(range(60), GOOD))
+    for part in witness.call(api.PRODUCE, version, request).responses[0].partition_responses:
+        assert (part.error_code, part.record_errors, part.error_message) == (0, [], None)
+
+
+@pytest.mark.parametrize("name", ["__consumer_offsets", "__transaction_state"], ids=lambda name: f"R21[{name}]")
+def test_topics_of_the_broker_itself(hostile: Hostile, witness: RawClient, name: str) -> None:
+    if witness.metadata(name).topics[0].error_code:
+        witness.create(name)
+    before = witness.offset(name, -1).offset
+    assert witness.produce(name, GOOD).error_code == 17
+    assert witness.offset(name, -1).offset == before
 
 
 def test_r12_sequences(hostile: Hostile, witness: RawClient) -> None:
@@ -111,6 +150,11 @@ OPENED: dict[str, Callable[[], bytes]] = {
     "R16-cut": lambda: packed(4, compression.compress(4, GOOD[61:] * 50)[:-3]),
     "R17-gzip": lambda: packed(1, compression.compress(1, bytes(200 << 20))),
     "R17-zstd": lambda: packed(4, compression.compress(4, bytes(200 << 20))),
+    "R17-lz4": lambda: packed(3, compression.compress(3, bytes(200 << 20))),
+    "R17-zstd-claims-1-tib": lambda: packed(4, b"\x28\xb5\x2f\xfd\xe0" + struct.pack("<Q", 1 << 40) + b"\1\0\0"),
+    "R17-zstd-window-31": lambda: packed(4, b"\x28\xb5\x2f\xfd\x00\xa8\1\0\0"),
+    "R17-zstd-frames": lambda: packed(4, compression.compress(4, bytes(16 << 20)) * 16),
+    "R17-gzip-in-gzip": lambda: packed(1, compression.compress(1, compression.compress(1, bytes(200 << 20)))),
     "R17-snappy-preamble": lambda: packed(2, b"\xff\xff\xff\xff\x0f" + bytes(100)),
     "R7-inside": lambda: packed(4, compression.compress(4, GOOD[61:-4] + b"\x7f\x7f\x7f\x7f")),
 }

@@ -2,6 +2,7 @@
 
 import socket
 import time
+from pathlib import Path
 
 import pytest
 
@@ -133,3 +134,21 @@ def test_f13_bodies_cut_short(hostile: Hostile, target: BrokerProcess) -> None:
                 made.sendall(framed(whole[:cut]))
                 assert read_all(made) == b"", (spoken.name, version, cut)
                 made.close()
+
+
+def test_refusals_are_told_once_and_without_what_was_sent(tmp_path: Path) -> None:
+    broker = BrokerProcess(tmp_path / "data")
+    try:
+        for data in (CLIENT_HELLO, framed(PRODUCE + b"secret"), framed(METADATA[:9]), framed(b"\0\x63secret\0\0\0\0")):
+            for _ in range(10):
+                with socket.create_connection((broker.host, broker.port), 10) as made:
+                    made.sendall(data)
+                    assert read_all(made) == b""
+        end = time.monotonic() + 10
+        while not broker.stderr and time.monotonic() < end:
+            time.sleep(0.01)
+        (line,) = broker.stderr.splitlines()
+        assert "WARNING a connection from 127.0.0.1 was closed: it sent no request that is served here" in line
+        assert "secret" not in line
+    finally:
+        broker.stop()

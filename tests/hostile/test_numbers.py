@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from kafpy.protocol import api
+from kafpy.protocol import api, codec
 from tests.broker_process import BrokerProcess
 from tests.clients.raw import RawClient, fetch_request
-from tests.hostile.conftest import Hostile
+from tests.hostile.conftest import Hostile, framed
 
 
 @pytest.mark.parametrize("offset", [-1, -(2**63), 2**63 - 1, 1], ids=lambda offset: f"A1[{offset}]")
@@ -85,6 +85,8 @@ def create(witness: RawClient, name: str, partitions: int = 1, factor: int = 1, 
         pytest.param(-2, 1, {}, 37, id="A12-negative"),
         pytest.param(1, 0, {}, 38, id="A12-factor-0"),
         pytest.param(1, 100, {}, 38, id="A12-factor-100"),
+        pytest.param(10**6, 1, {}, 44, id="A12-a-million"),
+        pytest.param(2**31 - 1, 1, {}, 44, id="A12-two-billion"),
         pytest.param(1, 1, {"no_such_config": "1"}, 40, id="A12-unknown-config"),
         pytest.param(1, 1, {"retention_ms": "soon"}, 40, id="A12-no-number"),
         pytest.param(1, 1, {"cleanup_policy": "x" * 32_767}, 40, id="A12-longest-value"),
@@ -95,6 +97,46 @@ def test_topics_that_cannot_be(
 ) -> None:
     assert create(witness, "impossible", partitions, factor, **configs) == code
     assert [each.error_code for each in witness.metadata("impossible").topics] == [3]
+
+
+def test_a12_a_name_twice(hostile: Hostile, witness: RawClient) -> None:
+    request = api.CREATE_TOPICS.request
+    topic = request.Topic(name="impossible", num_partitions=1, replication_factor=1)
+    answer = witness.call(api.CREATE_TOPICS, 7, request(topics=[topic, topic], timeout_ms=10_000))
+    assert [(each.name, each.error_code) for each in answer.topics] == [("impossible", 42)]
+
+
+@pytest.mark.parametrize(
+    "replicas",
+    [{0: [2]}, {0: [-1]}, {1: [1]}, {0: [1, 1]}, {0: []}, {0: [1], 2: [1]}],
+    ids=lambda each: f"A12-assignment-{each}",
+)
+def test_assignments_that_cannot_be(hostile: Hostile, witness: RawClient, replicas: dict[int, list[int]]) -> None:
+    request = api.CREATE_TOPICS.request
+    listed = [request.Assignment(partition_index=index, broker_ids=ids) for index, ids in replicas.items()]
+    topic = request.Topic(name="impossible", num_partitions=-1, replication_factor=-1, assignments=listed)
+    answer = witness.call(api.CREATE_TOPICS, 7, request(topics=[topic], timeout_ms=10_000))
+    assert answer.topics[0].error_code == 39
+    assert [each.error_code for each in witness.metadata("impossible").topics] == [3]
+
+
+def test_a12_a_value_of_ten_megabytes(hostile: Hostile) -> None:
+    """More than a string may have: nobody can send it but by lying about its length."""
+    request = api.CREATE_TOPICS.request
+    config = request.Config(name="cleanup.policy", value="Q" * 100)
+    topic = request.Topic(name="impossible", num_partitions=1, replication_factor=1, configs=[config])
+    payload = codec.write_request(19, 7, 1, "h", request(topics=[topic], timeout_ms=10_000))
+    huge = b"\x81\xad\xe2\x04" + b"x" * 10_000_000
+    assert hostile.closes(framed(payload.replace(b"\x65" + b"Q" * 100, huge)))
+
+
+@pytest.mark.parametrize("offset", [1, 2**63 - 1, -2], ids=lambda offset: f"A6-delete[{offset}]")
+def test_records_to_delete_that_are_not_there(hostile: Hostile, witness: RawClient, offset: int) -> None:
+    request = api.DELETE_RECORDS.request
+    part = request.Partition(partition_index=0, offset=offset)
+    body = request(topics=[request.Topic(name="quiet", partitions=[part])], timeout_ms=1000)
+    answer = witness.call(api.DELETE_RECORDS, 2, body).topics[0].partitions[0]
+    assert (answer.error_code, answer.low_watermark) == (1, -1)
 
 
 NAMES = ["", ".", "..", "../../etc/passwd", "a/b", "a\\b", "a\0b", "a b", "é", "\uff0e", "\u202ex", "🎈", "x" * 250]
