@@ -5,7 +5,7 @@ CORE := $(wildcard core/*.pyx core/*.pxi core/c/* kafpy/_core/*.pxd)
 MODULES := $(patsubst kafpy/_core/%.pyi,kafpy._core.%,$(wildcard kafpy/_core/*.pyi))
 PORT ?= 9092
 
-.PHONY: help build run test test-slow fuzz check lint types contracts bench cost cost-scenarios asan tsan clean
+.PHONY: help build run test test-slow fuzz peers check lint types contracts bench cost cost-scenarios cost-groups asan tsan clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,13 +29,16 @@ run: build ## a broker on localhost:9092 with its data in ./kafpy-data
 	$(BIN)/kafpy serve --data kafpy-data --port $(PORT)
 
 test: build ## the quick tests
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow and not peers"
 
 test-slow: build fuzz ## the long tests, and the fuzzer
-	$(BIN)/python -m pytest -m slow || [ $$? = 5 ]  # 5: there are none
+	$(BIN)/python -m pytest -m "slow and not peers" || [ $$? = 5 ]  # 5: there are none
 
 fuzz: build ## 200,000 cases of structured noise for a broker under AddressSanitizer
 	ci/fuzz 200000 20261118
+
+peers: build ## Apache Kafka's own tools against a broker; needs java and mvn
+	$(BIN)/python -m pytest -m peers -rs tests/peers
 
 lint: build
 	$(BIN)/ruff check .
@@ -58,6 +61,9 @@ cost: build ## what a request costs beside a bare C loop; COST='--only GLOB' and
 
 cost-scenarios: build ## the same request with 10,000 partitions, 10 GB, Metadata, a cold reader
 	$(BIN)/python -m bench.cost.scenarios --warm $(COST)
+
+cost-groups: build ## members of groups, commits beside produce, loading offsets; COST='--only members' and more
+	$(BIN)/python -m bench.cost.groups $(COST)
 
 asan: build ## the core's tests under AddressSanitizer
 	ci/asan

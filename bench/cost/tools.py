@@ -12,7 +12,7 @@ from kafpy.storage import compression
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 BUILD = ROOT / "build" / "cost"
-FLAGS = ["-O2", "-std=gnu11", "-Wall", "-Wextra", "-Wno-sign-compare", "-pthread"]
+FLAGS = ["-O2", "-std=gnu11", "-Wall", "-Wextra", "-Wno-sign-compare", "-Wno-unused-function", "-pthread"]
 
 
 class Shape(NamedTuple):
