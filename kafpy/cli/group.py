@@ -12,6 +12,7 @@ from kafpy.cli import group_tables, offset_targets
 from kafpy.cli.group_lag import rows_of
 from kafpy.cli.main import fail
 from kafpy.cli.offset_targets import TargetError, TopicPartition
+from kafpy.cli.options import bootstrap_option
 from kafpy.client.cluster import EARLIEST, LATEST, Cluster
 from kafpy.client.connection import ClientError, error_name
 from kafpy.client.groups import Description, Groups
@@ -25,9 +26,7 @@ def connection_options(function: F) -> F:
     """Of every verb: where, and how long to wait."""
     for option in (
         click.option("--timeout", "timeout_ms", type=int, default=30_000, show_default=True, help="In milliseconds."),
-        click.option(
-            "--bootstrap-server", "-b", "bootstrap", default="localhost:9092", show_default=True, metavar="HOST:PORT,…"
-        ),
+        bootstrap_option,
     ):
         function = option(function)
     return function

@@ -8,6 +8,7 @@ from typing import Any, NoReturn, TypeVar
 import click
 
 from kafpy.cli.main import fail
+from kafpy.cli.options import bootstrap_option
 from kafpy.client.connection import ClientError, Connection, connect, error_name
 from kafpy.metadata.topic_name import has_collision_characters
 from kafpy.protocol import api
@@ -24,10 +25,6 @@ TOPIC = 2
 DEFAULT_CONFIG = 5
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-bootstrap_option = click.option(
-    "--bootstrap-server", "-b", "bootstrap", default="localhost:9092", show_default=True, metavar="HOST:PORT,…"
-)
 
 
 def topic_options(function: F) -> F:
