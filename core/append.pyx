@@ -308,10 +308,13 @@ cdef Append* append_run(CLog* log, Append* item, int64_t now_ms, bint* rolled) n
             remember(log, first.base_offset, first.position, &first.info)
             first.end_offset = first.base_offset + first.info.last_offset_delta + 1
             first.committed = log.settings.flush_messages > 1
+            log.appends += 1
+            log.bytes_in += first.info.size
         elif first.error == 0:
             first.committed = first.end_offset <= log.high_watermark
         first.log_start_offset = log.log_start_offset
         first = first.next
+    log.records_in += next_offset - log.log_end_offset
     log.log_end_offset = next_offset
     return item
 

@@ -13,6 +13,7 @@ from kafpy._core.posix cimport PAGE_BYTES, aligned_alloc
 from kafpy._core.segment cimport file_unref
 from kafpy._core.state cimport *
 from kafpy._core.timers cimport timer_cancel, timer_set
+from kafpy._core.times cimport TIMED_APIS, times_add
 
 cdef enum: CHUNK = 65536
 cdef enum: KEPT_SLOTS = 1024
@@ -79,6 +80,7 @@ cdef Slot* slot_new(Connection* connection, int16_t api_key, int16_t api_version
     slot.correlation_id = correlation_id
     slot.data = slot.local
     slot.room = INLINE_REPLY
+    slot.arrived_ns = plane.real_ns
     slot.size = 8
     put32(slot.data + 4, correlation_id)
     if connection.last == NULL:
@@ -177,6 +179,8 @@ cdef Slot* slot_sent(Connection* connection) noexcept nogil:
         connection.last = NULL
     connection.slots -= 1
     connection.unsent -= slot.size
+    if 0 <= slot.api_key < TIMED_APIS:
+        times_add(&connection.plane.times[slot.api_key], connection.plane.reply_ns - slot.arrived_ns)
     slot_free(connection.plane, slot)
     return connection.first
 

@@ -6,6 +6,7 @@ reply     throttle int32, error int16, session id int32 (7), [topic, [partition,
 
 from libc.stdint cimport int16_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
+from kafpy._core.atomic cimport atomic_add64, counter_add
 from kafpy._core.bytes cimport put16, put32, put64, put_count, put_uvarint
 from kafpy._core.connection cimport slot_file, slot_finish, slot_ready, slot_room
 from kafpy._core.posix cimport pread
@@ -124,6 +125,7 @@ cdef bint write_part(Slot* slot, FetchPart* part) noexcept nogil:
     if p == NULL:
         return False
     if part.error:
+        counter_add(&slot.connection.plane.failed_fetches, 1)
         part.position.high_watermark = part.position.last_stable_offset = part.position.log_start_offset = -1
     put32(p, part.index)
     put16(p + 4, <uint16_t>part.error)
@@ -148,6 +150,9 @@ cdef bint write_part(Slot* slot, FetchPart* part) noexcept nogil:
     part.told = part.error == 0
     part.told_high_watermark = part.position.high_watermark
     part.told_log_start = part.position.log_start_offset
+    if part.log != NULL and not (<Fetch*>slot.fetch).replica:
+        atomic_add64(&part.log.reads, 1)
+        atomic_add64(&part.log.bytes_out, part.slice.size)
     return write_records(slot, part) and (not flexible or reply_tail(slot))
 
 

@@ -14,6 +14,7 @@ from libc.stdint cimport INT64_MAX, int16_t, int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, strdup
 from kafpy._core.append cimport *
+from kafpy._core.atomic cimport atomic_get64
 from kafpy._core.batch cimport (
     BatchInfo, BatchPolicy, batch_check, batch_header, batch_stamp_append_time, batch_stamp_create_time
 )
@@ -281,6 +282,14 @@ cdef class Log:
             value = self.c.failure
             log_unlock(&self.c.lock)
         return value
+
+    def counters(self):
+        cdef int64_t appends, records, size
+        with nogil:
+            log_lock(&self.c.lock)
+            appends, records, size = self.c.appends, self.c.records_in, self.c.bytes_in
+            log_unlock(&self.c.lock)
+        return appends, records, size, atomic_get64(&self.c.reads), atomic_get64(&self.c.bytes_out)
 
     @property
     def damaged_at(self):

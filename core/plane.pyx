@@ -30,6 +30,7 @@ from kafpy._core.state cimport *
 from kafpy._core.table cimport (
     Topic, table_close, table_init, table_publish, table_withdraw
 )
+from kafpy._core.times cimport TIME_BUCKETS, TIMED_APIS, Times
 from kafpy._core.transport cimport watch_listeners
 from kafpy._core.turn cimport (
     ANSWER_AGAIN, ANSWER_REJECT, ANSWER_REPLY, Answer, AnswerKind, plane_end, plane_look_at_clock,
@@ -82,10 +83,11 @@ cdef Plane* plane_new(Server* server, int32_t index):
     plane.arena = <uint8_t*>aligned_alloc(PAGE_BYTES, ARENA_BYTES)
     plane.epoll_fd = epoll_create1(EPOLL_CLOEXEC)
     plane.mailbox_source = SOURCE_MAILBOX
+    plane.times = <Times*>calloc(TIMED_APIS, sizeof(Times))
     mailbox_init(&plane.mailbox)
     event.events = EPOLLIN
     event.data.ptr = &plane.mailbox_source
-    if plane.arena == NULL or plane.epoll_fd < 0 or plane.mailbox.event_fd < 0 \
+    if plane.arena == NULL or plane.times == NULL or plane.epoll_fd < 0 or plane.mailbox.event_fd < 0 \
             or epoll_ctl(plane.epoll_fd, EPOLL_CTL_ADD, plane.mailbox.event_fd, &event):
         raise OSError(errno, "cannot set up a plane")
     plane_look_at_clock(plane)
@@ -104,6 +106,7 @@ cdef void plane_free(Plane* plane) noexcept:
         free(plane.spare[i])
     free(plane.chunks)
     free(plane.timers)
+    free(plane.times)
     free(plane.arena)
     close(plane.epoll_fd)
     mailbox_close(&plane.mailbox)
@@ -455,7 +458,7 @@ cdef class Planes:
         """Counters since the start, over all planes. Read without stopping anyone: they may be a little behind each other."""
         cdef Plane* plane
         cdef int i
-        total = dict.fromkeys(("connections", "requests", "produce_requests", "fetch_requests", "bytes_in", "bytes_out", "fetch_sessions", "throttled"), 0)
+        total = dict.fromkeys(("connections", "requests", "produce_requests", "fetch_requests", "bytes_in", "bytes_out", "fetch_sessions", "throttled", "failed_produces", "failed_fetches"), 0)
         for i in range(self.c.planes):
             plane = self.c.plane[i]
             total["connections"] += counter_get(&plane.connections)
@@ -466,7 +469,36 @@ cdef class Planes:
             total["bytes_out"] += counter_get(&plane.bytes_out)
             total["fetch_sessions"] += counter_get(&plane.session_count)
             total["throttled"] += counter_get(&plane.throttled)
+            total["failed_produces"] += counter_get(&plane.failed_produces)
+            total["failed_fetches"] += counter_get(&plane.failed_fetches)
         return total
+
+    def request_times(self):
+        cdef dict found = {}
+        cdef int64_t[TIME_BUCKETS] counts
+        cdef int64_t total_us
+        cdef int key, i, k
+        for key in range(TIMED_APIS):
+            memset(counts, 0, sizeof(counts))
+            total_us = 0
+            for i in range(self.c.planes):
+                total_us += counter_get(&self.c.plane[i].times[key].total_us)
+                for k in range(TIME_BUCKETS):
+                    counts[k] += counter_get(&self.c.plane[i].times[key].bucket[k])
+            buckets = [counts[k] for k in range(TIME_BUCKETS)]
+            if any(buckets):
+                found[key] = total_us, buckets
+        return found
+
+    def cpu_ns(self):
+        cdef timespec spent
+        cdef int clock, i
+        cdef list found = []
+        for i in range(self.c.planes):
+            if self.c.plane[i].started and pthread_getcpuclockid(self.c.plane[i].thread, &clock) == 0 \
+                    and clock_gettime(clock, &spent) == 0:
+                found.append(spent.tv_sec * 1000000000 + spent.tv_nsec)
+        return found
 
     def refusals(self):
         cdef Refusals seen

@@ -268,6 +268,8 @@ cdef void produce_commit(Plane* plane) noexcept nogil:
     while produce != NULL:
         answer(plane, produce)
         for i in range(produce.parts):
+            if produce.part[i].append.error:
+                counter_add(&plane.failed_produces, 1)
             log_unref(produce.part[i].log)
         produce = produce.next
     plane.groups = plane.last_group = NULL

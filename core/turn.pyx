@@ -278,6 +278,7 @@ cdef void turn_commit(Plane* plane) noexcept nogil:
         deliver_news(plane)
         connection = plane.touched
         plane.touched = NULL
+        plane.reply_ns = real_monotonic_ns()
         while connection != NULL:
             after = connection.next_touched
             connection.touched = False

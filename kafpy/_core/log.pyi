@@ -78,6 +78,9 @@ class Log:
     def failure(self) -> int:
         """The errno that took it offline; 0 while it is not."""
 
+    def counters(self) -> tuple[int, int, int, int, int]:
+        """Since it was opened: batches, records and bytes appended, reads by clients and the bytes they were given."""
+
     @property
     def damaged_at(self) -> int:
         """The first offset that was asked for where there is no batch any more; -1: none. See Runtime.failures_fd."""

@@ -117,6 +117,11 @@ cdef struct CLog:
     LogJob sealing                 # index files and sync after a roll
     LogJob flushing                # group commit
     int64_t release_offset         # log end offset when idle space was last looked at
+    int64_t appends                # counters since it was opened
+    int64_t records_in
+    int64_t bytes_in
+    int64_t reads                  # atomic, as the next one; by clients
+    int64_t bytes_out
 
 cdef extern from *:
     """

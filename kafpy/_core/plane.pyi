@@ -125,6 +125,13 @@ class Planes:
     def statistics(self) -> dict[str, int]:
         """Counters since the start, over all planes."""
 
+    def request_times(self) -> dict[int, tuple[int, list[int]]]:
+        """By API key: microseconds in all, and requests per bucket (times.bounds()); from the plane's turn that read a
+        request to the one that sent its reply, so a Fetch that waits for data counts its wait."""
+
+    def cpu_ns(self) -> list[int]:
+        """Processor time of each plane's thread."""
+
     def refusals(self) -> tuple[int, str, int]:
         """How many connections were closed for what they sent, the address of the last, and how many were turned away
         for want of descriptors. The runtime's failures_fd tells, once a minute at most."""

@@ -55,6 +55,7 @@ cdef extern from "<time.h>" nogil:
         long tv_sec
         long tv_nsec
     int clock_gettime(int clock, timespec* t) noexcept
+    int pthread_getcpuclockid(pthread_t thread, int* clock) noexcept
     enum: CLOCK_REALTIME
     enum: CLOCK_MONOTONIC
 

@@ -10,6 +10,7 @@ from kafpy._core.posix cimport pthread_mutex_t, pthread_t
 from kafpy._core.quotas cimport QuotaClient, QuotaGrip, Quotas
 from kafpy._core.runtime cimport CRuntime, Job, Letter, Mailbox
 from kafpy._core.table cimport Table
+from kafpy._core.times cimport Times
 
 cdef enum: INLINE_REPLY = 232
 cdef enum: MAX_PLANES = 64
@@ -40,6 +41,7 @@ cdef struct Slot:            # one request and its reply; replies leave in the o
     bint hang_up             # close instead of replying
     bint outside             # with Python
     int32_t request_size     # header and body
+    int64_t arrived_ns       # real
     int32_t held             # bytes that the request holds elsewhere until it is answered; part of its connection's `unsent`
     void* fetch              # Fetch* that waits to fill it
     void* commit             # Commit* that waits to release it
@@ -304,6 +306,7 @@ cdef struct Plane:
     int64_t real_ns              # this turn's time
     int64_t now_ns
     int64_t now_ms
+    int64_t reply_ns             # when replies were last about to leave, real
     bint timed                   # some quota is on a thread's time
     Letter* news                 # waiters of this plane that this turn's appends woke
     uint8_t* arena               # what this turn received
@@ -339,3 +342,6 @@ cdef struct Plane:
     int64_t produced
     int64_t fetched
     int64_t throttled
+    int64_t failed_produces      # partitions that were refused
+    int64_t failed_fetches
+    Times* times                 # by API key
