@@ -39,7 +39,7 @@ class BrokerProcess:
         given = ["--data", str(self.directory), "--port", str(self.port), *self._overrides]
         with self._errors.open("a") as errors:
             process = subprocess.Popen(
-                [sys.executable, "-m", "kafpy.cli.main", "serve", *given],
+                [sys.executable, "-m", "kafpy.cli.main", "serve", "--log-level=warning", *given],
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,

@@ -43,6 +43,10 @@ DOCUMENTATION = {
     "group.max.size": "Members of a classic group, at most.",
     "group.min.session.timeout.ms": "The shortest session that a classic group's member may ask for.",
     "index.interval.bytes": "An index entry is made for so many bytes of a segment.",
+    "kafpy.cluster.id": "The id that a new cluster gets; made up if not set.",
+    "kafpy.http.listener": "Where /metrics and /healthz are served, PORT or HOST:PORT; nowhere if not set.",
+    "kafpy.log.format": "How the broker's own log is written: text, or a JSON object a line.",
+    "kafpy.log.level": "The least important events that the broker's own log tells.",
     "kafpy.validate.compressed": (
         "Whether compressed batches are opened and their records checked before they are stored."
     ),

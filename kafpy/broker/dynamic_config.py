@@ -6,7 +6,7 @@ Kafka's list, as far as this broker honours a key and can change it; the default
 from collections.abc import Mapping
 from dataclasses import replace
 
-from kafpy.broker.known_keys import WITHOUT_EFFECT
+from kafpy.broker.known_keys import REFUSED, WITHOUT_EFFECT
 from kafpy.broker.setting_types import SettingError, Words, to_text
 from kafpy.broker.settings import Settings, default_of, honoured
 from kafpy.metadata import MetadataError
@@ -53,7 +53,7 @@ LISTS = {
 def validate(configs: Mapping[str, str]) -> None:
     """MetadataError 40 for a name that is none, 42 for one that cannot change now and for a bad value, as in Kafka."""
     for name in configs:
-        if name not in honoured() and name not in WITHOUT_EFFECT:
+        if name not in honoured() and name not in WITHOUT_EFFECT and name not in REFUSED:
             raise MetadataError(INVALID_CONFIG, f"Unknown broker config name: {name}")
     fixed = sorted(set(configs) - DYNAMIC)
     if fixed:

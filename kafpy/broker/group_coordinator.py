@@ -1,6 +1,6 @@
 """The group coordinator of one broker: the runtime over the partitions of `__consumer_offsets` that it leads."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from functools import lru_cache
 from typing import Any
@@ -12,7 +12,7 @@ from kafpy.broker.settings import Settings
 from kafpy.broker.topic_config import Effective
 from kafpy.coordinator.group.config import GroupConfig
 from kafpy.coordinator.group.partition_for import partition_for
-from kafpy.coordinator.group.shard import GroupShard
+from kafpy.coordinator.group.shard import GroupShard, Overview
 from kafpy.coordinator.result import Result
 from kafpy.coordinator.runtime import CoordinatorRuntime, RuntimeConfig
 from kafpy.coordinator.ticket import Ticket
@@ -91,6 +91,10 @@ class GroupCoordinator:
     @property
     def led(self) -> list[int]:
         return sorted(self._runtime.led)
+
+    def overviews(self) -> Iterator[list[Overview]]:
+        """Of the groups that are led here; between two answers the loop may turn."""
+        return self._runtime.ask_each(GroupShard.overview)
 
     def flush(self) -> None:
         """After every drain of the inbox, and after anything else that ran operations."""

@@ -5,9 +5,11 @@ serve: answer the inbox, keep house, until cancelled
 close: stop the planes, close the logs, write checkpoints and clean-shutdown markers, close the store, free the locks
 """
 
+import logging
 import signal
+import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
@@ -16,20 +18,24 @@ from typing import TypeVar
 
 import trio
 
+from kafpy import __version__
 from kafpy._core.plane import Planes
 from kafpy._core.runtime import Runtime
 from kafpy.broker import housekeeping, limits
 from kafpy.broker.clock import BrokerClock
 from kafpy.broker.group_coordinator import GroupCoordinator
 from kafpy.broker.inbox import Inbox
+from kafpy.broker.listeners import Listener
 from kafpy.broker.partitions import Partitions
 from kafpy.broker.settings import Settings
 from kafpy.broker.sockets import Bound, bind
 from kafpy.broker.state import BrokerState, settings_now
-from kafpy.metadata import MetadataError
+from kafpy.metadata import MetadataError, Topic
 from kafpy.metadata.sqlite import SQLiteStore
 from kafpy.storage import partition_folder
 from kafpy.storage.directories import Directory, DirectoryError, UnusableDirectory
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -48,8 +54,17 @@ class Broker:
             undo.callback(self.runtime.close)
             self._directories = [_directory(undo, path) for path in settings.directories]
             self._bound = [_bind(undo, settings, number) for number in range(len(settings.client_listeners()))]
+            self._http = _bind_http(undo, settings)
             self._store = _store(settings, self._directories)
             undo.callback(self._store.close)
+            places = ", ".join(str(path) for path in settings.directories)
+            logger.info(
+                "kafpy %s, node %d of cluster %s, data in %s",
+                __version__,
+                settings.node_id,
+                self._store.cluster_id(),
+                places,
+            )
             self.planes = _planes(self.runtime, settings)
             self.clock = BrokerClock(self.runtime, self.planes)
             self._image = self._store.load()
@@ -66,9 +81,12 @@ class Broker:
             self._undo = undo.pop_all()
 
     def _recover(self) -> None:
+        started = time.monotonic()
         online = [directory for directory in self._directories if directory.failure is None]
         self._left_behind = [folder for directory in online for folder in directory.deleted()]
         self.partitions.load(self._image, self._store.deleted_topic_ids())
+        topics, took = self._image.topics.values(), time.monotonic() - started
+        logger.info("%d partitions of %d topics are open after %.2f s", _count(topics), len(topics), took)
         if all(directory.failure is None for directory in self._directories):
             with suppress(MetadataError):  # on a full disk: the next start does it
                 self._store.forget_deleted_topics()
@@ -78,6 +96,10 @@ class Broker:
             bound.listen(self.settings.socket_listen_backlog_size)
             for each in bound.sockets:
                 self.planes.listen(each.fileno(), number)
+            logger.info("clients are accepted by %s on %s", bound.listener.name, bound.name)
+        if self._http is not None:
+            self._http.listen(self.settings.socket_listen_backlog_size)
+            logger.info("metrics are on http://%s/metrics", self._http.name)
         self.planes.start()
 
     @property
@@ -88,6 +110,11 @@ class Broker:
     @property
     def port(self) -> int:
         return self._bound[0].port
+
+    @property
+    def http_address(self) -> str | None:
+        """HOST:PORT of /metrics and /healthz."""
+        return self._http.name if self._http is not None else None
 
     async def serve(self) -> None:
         """Until cancelled, or until every directory is offline. Runs under self.clock."""
@@ -111,12 +138,15 @@ class Broker:
             nursery.start_soon(housekeeping.remove_after, 0, self._left_behind)
             nursery.start_soon(self._groups.serve)
             nursery.start_soon(Inbox(self.planes, state).serve)
+            if self._http is not None:
+                nursery.start_soon(_serve_http, self._http, self.planes, state, self.address)
             await housekeeping.watch_directories(self.runtime.failures_fd, state, self.planes)
             nursery.cancel_scope.cancel()
 
     def close(self) -> None:
         """Clean: clients get the replies that are due, logs are flushed, the next start has nothing to recover."""
         self._undo.close()
+        logger.info("stopped, nothing is left to recover")
 
     def __enter__(self) -> "Broker":
         return self
@@ -141,7 +171,7 @@ async def _serve_until_signal(broker: Broker, ready: Callable[[Broker], None]) -
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_serve, broker, nursery.cancel_scope)
             ready(broker)
-            await anext(aiter(signals))
+            logger.info("%s: stopping", signal.Signals(await anext(aiter(signals))).name)
             nursery.cancel_scope.cancel()
 
 
@@ -167,6 +197,27 @@ def _bind(undo: ExitStack, settings: Settings, number: int) -> Bound:
     return bound
 
 
+def _bind_http(undo: ExitStack, settings: Settings) -> Bound | None:
+    if settings.http_listener is None:
+        return None
+    host, _, port = settings.http_listener.rpartition(":")
+    bound = bind(Listener("http", host.strip("[]"), int(port)), "--http [HOST:]N")
+    undo.callback(bound.close)
+    return bound
+
+
+async def _serve_http(bound: Bound, planes: Planes, state: BrokerState, address: str) -> None:
+    from kafpy.broker.sight.http import HTTPServer
+    from kafpy.broker.sight.metrics import Metrics
+
+    listeners = [trio.SocketListener(trio.socket.from_stdlib_socket(each)) for each in bound.sockets]
+    await HTTPServer(Metrics(planes, state, address), state).serve(listeners)
+
+
+def _count(topics: Iterable[Topic]) -> int:
+    return sum(len(topic.partitions) for topic in topics)
+
+
 def _store(settings: Settings, directories: list[Directory]) -> SQLiteStore:
     if directories[0].failure is not None:
         raise DirectoryError(f"{directories[0].failure} (the first of log.dirs holds the broker's metadata)")
@@ -178,7 +229,7 @@ def _store(settings: Settings, directories: list[Directory]) -> SQLiteStore:
                 f"{directory.path} holds data of cluster {cluster_id}, but {path} is missing: bring it back, or choose "
                 "another directory with --data DIR"
             )
-    store = SQLiteStore(path, partition_folder.format_id(uuid.uuid4().bytes))
+    store = SQLiteStore(path, settings.cluster_id or partition_folder.format_id(uuid.uuid4().bytes))
     try:
         for each in directories:
             _unless_unusable(each, partial(each.identify, store.cluster_id(), settings.node_id))

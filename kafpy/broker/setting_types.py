@@ -3,6 +3,7 @@
 `code` is the type's number in DescribeConfigs (ConfigType).
 """
 
+import re
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -133,7 +134,32 @@ class HostCounts:
         return values
 
 
-Kind = HostCounts | Whole | Fraction | Flag | Choice | Words | Text
+@dataclass(frozen=True, slots=True)
+class Address:
+    """`PORT` or `HOST:PORT`; without a host, this machine alone may connect."""
+
+    code: ClassVar[int] = 2
+
+    def parse(self, name: str, text: str) -> str:
+        host, _, port = text.strip().rpartition(":")
+        if not port.isascii() or not port.isdecimal() or int(port) > 65535:
+            raise SettingError(f"Invalid value {text} for configuration {name}: it is neither PORT nor HOST:PORT")
+        return f"{host or '127.0.0.1'}:{port}"
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterId:
+    """16 bytes in base64, as Kafka writes ids."""
+
+    code: ClassVar[int] = 2
+
+    def parse(self, name: str, text: str) -> str:
+        if not re.fullmatch(r"[A-Za-z0-9_-]{22}", text.strip()):
+            raise SettingError(f"Invalid value {text} for configuration {name}: it is not 22 characters of base64")
+        return text.strip()
+
+
+Kind = Address | ClusterId | HostCounts | Whole | Fraction | Flag | Choice | Words | Text
 
 
 def to_text(value: Value | None) -> str | None:

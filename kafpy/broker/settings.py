@@ -1,8 +1,8 @@
 """The broker's settings: server.properties keys with Kafka 4.x names, defaults and ranges.
 
-Keys come in three groups: honoured (a field of Settings), accepted without effect (known_keys.py; one warning each at
-start), unknown (refused with the place and the nearest known key). Precedence of synonyms as in Kafka: `.ms` over
-`.hours`, `log.dirs` over `log.dir`, `node.id` over `broker.id`.
+Keys come in three groups: honoured (a field of Settings), accepted without effect (known_keys.py; one line each at
+start, with the reason), unknown (refused with the place and the nearest known key). Precedence of synonyms as in Kafka:
+`.ms` over `.hours`, `log.dirs` over `log.dir`, `node.id` over `broker.id`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from kafpy.broker import properties
-from kafpy.broker.known_keys import WITHOUT_EFFECT
+from kafpy.broker.known_keys import REFUSED, WITHOUT_EFFECT
 from kafpy.broker.listeners import Listener, parse_listeners
 from kafpy.broker.setting_types import (
     INT_MAX,
     LONG_MAX,
+    Address,
     Choice,
+    ClusterId,
     Flag,
     HostCounts,
     Kind,
@@ -52,6 +54,7 @@ class Settings:
     broker_rack: str | None = key("broker.rack", Text(), None)
     log_dir: str = key("log.dir", Text(listed=True), "/tmp/kafka-logs")
     log_dirs: tuple[str, ...] | None = key("log.dirs", Words(), None)
+    cluster_id: str | None = key("kafpy.cluster.id", ClusterId(), None)
     # network
     listeners: str = key("listeners", Text(listed=True), "PLAINTEXT://127.0.0.1:9092")
     advertised_listeners: str | None = key("advertised.listeners", Text(listed=True), None)
@@ -126,6 +129,10 @@ class Settings:
     # housekeeping
     num_recovery_threads_per_data_dir: int = key("num.recovery.threads.per.data.dir", Whole(1), 2)
     log_flush_offset_checkpoint_interval_ms: int = key("log.flush.offset.checkpoint.interval.ms", Whole(1), 60000)
+    # sight
+    http_listener: str | None = key("kafpy.http.listener", Address(), None)
+    log_format: str = key("kafpy.log.format", Choice(("text", "json")), "text")
+    log_level: str = key("kafpy.log.level", Choice(("debug", "info", "warning", "error")), "info")
     written: frozenset[str] = field(default=frozenset(), compare=False)
     """Names that a user wrote, whatever the value."""
 
@@ -203,9 +210,12 @@ def load(given: Iterable[Given]) -> tuple[Settings, list[str]]:
         if name in honoured():
             values[each.name] = (each, _parse(each, honoured()[name].metadata["kind"]))
         elif name in WITHOUT_EFFECT:
-            warnings.append(f"{each.place}: {each.name} has no effect in this broker")
+            _parse(each, WITHOUT_EFFECT[name].kind)
+            warnings.append(f"{each.place}: {each.name} has no effect: {WITHOUT_EFFECT[name].reason}")
+        elif name in REFUSED:
+            _refuse_unless_idle(each)
         else:
-            raise SettingError(f"{each.place}: unknown key {each.name!r}{_nearest(each.name)}")
+            raise SettingError(f"{each.place}: unknown key {each.name!r}{nearest(each.name)}")
     for alias, name in _SYNONYMS.items():
         if alias in values:
             moved = values.pop(alias)
@@ -214,6 +224,13 @@ def load(given: Iterable[Given]) -> tuple[Settings, list[str]]:
     settings = Settings(**parsed, written=frozenset(values))
     _check_together(settings, {name: each.place for name, (each, _) in values.items()})
     return settings, warnings
+
+
+def _refuse_unless_idle(given: Given) -> None:
+    refused = REFUSED[given.name]
+    _parse(given, refused.kind)
+    if given.text.strip() not in refused.allowed:
+        raise SettingError(f"{given.place}: {given.name}={given.text}: {refused.why}")
 
 
 def _parse(given: Given, kind: Kind) -> Value:
@@ -243,8 +260,13 @@ def _check_together(settings: Settings, places: Mapping[str, str]) -> None:
         raise SettingError(f"{places.get(name, 'settings')}: {error}") from None
 
 
-def _nearest(name: str) -> str:
+def is_known(name: str) -> bool:
+    return name in honoured() or name in _SYNONYMS or name in WITHOUT_EFFECT or name in REFUSED
+
+
+def nearest(name: str) -> str:
+    """The end of a sentence about an unknown key."""
     from difflib import get_close_matches
 
-    close = get_close_matches(name, [*honoured(), *_SYNONYMS, *WITHOUT_EFFECT], n=1)
+    close = get_close_matches(name, [*honoured(), *_SYNONYMS, *WITHOUT_EFFECT, *REFUSED], n=1)
     return f"; did you mean {close[0]!r}?" if close else ""

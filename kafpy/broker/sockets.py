@@ -53,8 +53,9 @@ class Bound:
             each.close()
 
 
-def bind(listener: Listener) -> Bound:
-    """Every address of the host; with port 0, a free port that is then the same for all of them."""
+def bind(listener: Listener, option: str = "--port N") -> Bound:
+    """Every address of the host; with port 0, a free port that is then the same for all of them. `option`: how a user
+    chooses another port."""
     sockets: list[socket.socket] = []
     port = listener.port
     refusal: BindError | None = None
@@ -63,7 +64,7 @@ def bind(listener: Listener) -> Bound:
             sockets.append(_bound(family, address, port, listener.host))
             port = int(sockets[0].getsockname()[1])
         except OSError as error:
-            refusal = _explained(error, address, port)
+            refusal = _explained(error, address, port, option)
             # a host may have an address of a family that is switched off here: the others will do
             if error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
                 break
@@ -111,13 +112,13 @@ def _bound(family: socket.AddressFamily, address: str, port: int, host: str) -> 
     return made
 
 
-def _explained(error: OSError, address: str, port: int) -> BindError:
+def _explained(error: OSError, address: str, port: int, option: str = "--port N") -> BindError:
     if error.errno == errno.EADDRINUSE:
         return BindError(
-            f"port {port} is in use: stop what listens there, or choose another with --port N (0: any free one)"
+            f"port {port} is in use: stop what listens there, or choose another with {option} (0: any free one)"
         )
     if error.errno == errno.EACCES:
-        return BindError(f"port {port} needs privileges: choose one above 1023 with --port N")
+        return BindError(f"port {port} needs privileges: choose one above 1023 with {option}")
     if error.errno == errno.EADDRNOTAVAIL:
         return BindError(
             f"listeners: {address} is no address of this machine; use one that is, or leave the host empty"

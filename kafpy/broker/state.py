@@ -4,6 +4,7 @@ A change is made durable in the store first, then in folders and logs, then publ
 image; one at a time, and to its end even when whoever asked has gone.
 """
 
+import logging
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
@@ -24,6 +25,8 @@ from kafpy.metadata import Image, MetadataError, Partition, Store, Topic, topic_
 from kafpy.metadata.client_quota import Alteration
 from kafpy.protocol.errors import ErrorCode
 from kafpy.storage.checkpoints import TopicPartition
+
+logger = logging.getLogger(__name__)
 
 MAX_PARTITIONS = 10_000
 """Of one topic, at a time (ReplicationControlManager.MAX_PARTITIONS_PER_BATCH)."""
@@ -147,6 +150,7 @@ class BrokerState:
                 epoch, hosted = await trio.to_thread.run_sync(self._create, topic)
                 self.partitions.publish(topic, hosted)
                 self.image = self.image.with_topic(topic, epoch)
+            logger.info("topic %s is created, partitions: %d", name, count)
             return topic
 
     async def create_group_topic(self) -> None:
@@ -183,6 +187,7 @@ class BrokerState:
                 aside = await trio.to_thread.run_sync(self.partitions.discard, withdrawn)
                 delay = topic_config.Effective(self.settings, topic.configs).whole("file.delete.delay.ms")
                 self._remove_later(aside, delay)
+            logger.info("topic %s is deleted", name)
 
     async def add_partitions(self, name: str, count: int) -> None:
         """`count` in all; checked by check_partitions()."""
@@ -197,6 +202,7 @@ class BrokerState:
                 epoch, hosted = await trio.to_thread.run_sync(self._add_partitions, grown, have)
                 self.partitions.extend(grown, hosted)
                 self.image = self.image.with_topic(grown, epoch)
+            logger.info("topic %s has more partitions: %d, before %d", name, count, have)
 
     def _add_partitions(self, grown: Topic, have: int) -> tuple[int, list[Hosted | None]]:
         """The folders first: those that a crash leaves alone are set aside at the next start."""
@@ -234,6 +240,9 @@ class BrokerState:
             results: dict[TopicPartition, int | Exception] = {}
             with trio.CancelScope(shield=True):
                 results.update(await trio.to_thread.run_sync(self.partitions.delete_records, known))
+            for (name, index), start in results.items():
+                if isinstance(start, int):
+                    logger.info("records of %s-%d are deleted, it begins at %d", name, index, start)
             return results
 
     async def describe_directories(self) -> tuple[list[Contents], dict[TopicPartition, Future]]:
@@ -283,6 +292,7 @@ class BrokerState:
                 epoch = await trio.to_thread.run_sync(self._store.set_topic_configs, name, configs)
                 await trio.to_thread.run_sync(self.partitions.configure, [altered], self.settings)
                 self.image = self.image.with_topic(altered, epoch)
+            logger.info("topic %s: %s", name, _changes(topic.configs, configs))
 
     async def alter_broker_configs(self, broker: str, change: ConfigChange, validate_only: bool) -> None:
         """`broker` is this broker's id, or "" for all brokers."""
@@ -300,6 +310,7 @@ class BrokerState:
                 topics = list(self.image.topics.values())
                 await trio.to_thread.run_sync(self.partitions.configure, topics, self.settings)
                 await trio.to_thread.run_sync(self._limit, self.settings, self.image)
+            logger.info("%s: %s", f"broker {broker}" if broker else "all brokers", _changes(current, configs))
 
     async def alter_client_quotas(
         self, alterations: Sequence[Alteration], validate_only: bool
@@ -315,6 +326,7 @@ class BrokerState:
                         return [refused or error for refused in results]
                     self.image = self.image.with_client_quotas(changed, epoch)
                     await trio.to_thread.run_sync(self._limit, self.settings, self.image)
+                logger.info("client quotas are changed, entities: %d", len(changed))
             return results
 
     def charge_mutation(self, client_id: str | None, partitions: int, strict: bool) -> int:
@@ -340,6 +352,12 @@ class BrokerState:
             given = self._producer_ids[0]
             self._producer_ids = self._producer_ids[1:]
             return given
+
+
+def _changes(before: Mapping[str, str], after: Mapping[str, str]) -> str:
+    changed = [f"{name}={after[name]}" for name in sorted(after) if before.get(name) != after[name]]
+    dropped = [f"{name} as by default" for name in sorted(before.keys() - after.keys())]
+    return ", ".join([*changed, *dropped]) or "configs as before"
 
 
 def settings_now(static: Settings, image: Image) -> Settings:

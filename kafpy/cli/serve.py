@@ -3,10 +3,13 @@
 stdout gets exactly one line, when clients are accepted; warnings and errors go to stderr.
 """
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
+from kafpy.broker import environment
 from kafpy.broker.listeners import Listener
 from kafpy.broker.setting_types import SettingError
 from kafpy.broker.settings import Given, Settings, load, read_file
@@ -24,24 +27,45 @@ DATA = "kafpy-data"
 @click.option(
     "--port", type=click.IntRange(0, 65535), help="Port of the first listener; 0: a free one.  [default: 9092]"
 )
-def command(file: Path | None, overrides: tuple[str, ...], data: str | None, port: int | None) -> None:
+@click.option(
+    "--http", metavar="[HOST:]PORT", help="Serve /metrics and /healthz here (kafpy.http.listener). Off if not given."
+)
+@click.option("--log-format", metavar="text|json", help="Of the lines on stderr (kafpy.log.format).  [default: text]")
+@click.option("--log-level", metavar="LEVEL", help="debug, info, warning, error (kafpy.log.level).  [default: info]")
+def command(file: Path | None, overrides: tuple[str, ...], port: int | None, **options: str | None) -> None:
     """Run a broker until SIGTERM or Ctrl-C.
 
-    No file is needed. When clients can connect, one line `kafpy ready on HOST:PORT` is printed.
+    No file is needed. When clients can connect, one line `kafpy ready on HOST:PORT` is printed. Settings come from the
+    file, then from KAFKA_… and KAFKA_CFG_… variables of the environment, then from --override, then from the other
+    options; later ones win. `kafpy config explain KEY` tells what a setting does.
     """
     try:
-        settings, warnings = load(_given(file, overrides, data))
+        given, notes = _given(file, overrides, options)
+        settings, warnings = load(given)
         if port is not None:
-            settings, _ = load([*_given(file, overrides, data), _with_port(settings, port)])
+            settings, _ = load([*given, _with_port(settings, port)])
     except SettingError as error:
         fail(str(error))
-    for warning in warnings:
+    for warning in [*notes, *warnings]:
         click.echo(f"kafpy: {warning}", err=True)
     _run(settings)
 
 
-def _given(file: Path | None, overrides: tuple[str, ...], data: str | None) -> list[Given]:
+_OPTIONS = {
+    "data": "log.dirs",
+    "http": "kafpy.http.listener",
+    "log_format": "kafpy.log.format",
+    "log_level": "kafpy.log.level",
+}
+
+
+def _given(
+    file: Path | None, overrides: tuple[str, ...], options: Mapping[str, str | None]
+) -> tuple[list[Given], list[str]]:
+    """In the order of precedence, and what is to be said of the environment."""
     given = [Given("log.dirs", DATA, "default")] if file is None else read_file(file)
+    from_environment, notes = environment.given(os.environ)
+    given += from_environment
     for text in overrides:
         name, equals, value = text.partition("=")
         if not equals:
@@ -49,9 +73,11 @@ def _given(file: Path | None, overrides: tuple[str, ...], data: str | None) -> l
         given.append(Given(name.strip(), value.strip(), f"--override {name}"))
     if any(each.name == "log.dir" for each in given) and given[0].place == "default":
         given = given[1:]
-    if data is not None:
-        given.append(Given("log.dirs", data, "--data"))
-    return given
+    for option, name in _OPTIONS.items():
+        wanted = options[option]
+        if wanted is not None:
+            given.append(Given(name, wanted, f"--{option.replace('_', '-')}"))
+    return given, notes
 
 
 def _with_port(settings: Settings, port: int) -> Given:
@@ -75,15 +101,14 @@ def _raise_descriptor_limit() -> None:
 
 
 def _run(settings: Settings) -> None:
-    import logging
-
+    from kafpy.broker import log_lines
     from kafpy.broker.server import Broker, run
     from kafpy.broker.sockets import BindError
     from kafpy.metadata import StoreError
     from kafpy.storage.directories import DirectoryError
 
     _raise_descriptor_limit()
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
+    log_lines.to_stderr(settings.log_format, settings.log_level)
 
     def ready(broker: Broker) -> None:
         click.echo(f"kafpy ready on {broker.address}")

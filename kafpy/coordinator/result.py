@@ -57,6 +57,8 @@ class Result:
     records: list[Record] = field(default_factory=list)
     replies: list[tuple[Ticket, Any]] = field(default_factory=list)
     timers: list[Timer] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """What an operator is told of it, a line each."""
     atomic: bool = True
     """Whether its records must be read back all or none: they share a batch then, and too many for one are refused."""
 
@@ -64,6 +66,7 @@ class Result:
         self.records += other.records
         self.replies += other.replies
         self.timers += other.timers
+        self.notes += other.notes
 
 
 class Shard(Protocol):

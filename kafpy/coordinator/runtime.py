@@ -12,7 +12,7 @@ shard is loaded from what the log has. The borrowed shape is Kafka's Coordinator
 
 import logging
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate
@@ -31,6 +31,7 @@ from kafpy.storage import compression
 logger = logging.getLogger(__name__)
 
 S = TypeVar("S", bound=Shard)
+T = TypeVar("T")
 
 BATCH_OVERHEAD, RECORD_OVERHEAD = 61, 32
 MAX_OPENED_BYTES = 64 << 20
@@ -155,6 +156,13 @@ class CoordinatorRuntime(Generic[S]):
         else:
             self._take(led, operation(led.shard, self._wall_ms()))
 
+    def ask_each(self, question: Callable[[S], T]) -> Iterator[T]:
+        """Of every shard that is loaded; between two answers the loop may turn."""
+        for index in sorted(self._led):
+            led = self._led.get(index)
+            if led is not None and led.error is ErrorCode.NONE:
+                yield question(led.shard)
+
     def run_everywhere(self, operation: Callable[[S, int], Result]) -> None:
         """On every shard; on one that is loading, right after that."""
         for led in list(self._led.values()):
@@ -184,6 +192,8 @@ class CoordinatorRuntime(Generic[S]):
                 led.ends.append(len(led.records))
         if result.timers:
             self._set_timers(led, result)
+        for note in result.notes:
+            logger.info("%s", note)
         if result.replies:
             if led.records:
                 led.replies += result.replies

@@ -58,6 +58,10 @@ def groups(client: Any) -> list[str]:
     return sorted(each.group_id for each in client.call(api.LIST_GROUPS, api.LIST_GROUPS.request()).groups)
 
 
+def states(client: Any) -> list[str]:
+    return [each.group_state for each in client.call(api.LIST_GROUPS, api.LIST_GROUPS.request()).groups]
+
+
 def test_offsets_survive_a_restart(start: Start) -> None:
     running = start(offsets_topic_num_partitions=3)
     with running.connect() as client:
@@ -246,7 +250,9 @@ def test_a_session_lasts_as_long_as_such_heartbeats(start: Start, heard: Heard) 
         assert member.heartbeat() == 0
     assert heard.count == 1
     running.broker.clock.advance(11_000)
-    until(lambda: member.heartbeat() == ErrorCode.UNKNOWN_MEMBER_ID)
+    with running.connect() as client:  # another heartbeat, if it came before the timer, would be one more in time
+        until(lambda: states(client) == ["Empty"])
+    assert member.heartbeat() == ErrorCode.UNKNOWN_MEMBER_ID
 
 
 def test_a_rebalance_is_told_to_members_that_were_quiet(start: Start, heard: Heard) -> None:

@@ -14,7 +14,7 @@ import pytest
 class Served:
     def __init__(self, *arguments: str, cwd: Path | None = None) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "kafpy.cli.main", "serve", *arguments],
+            [sys.executable, "-m", "kafpy.cli.main", "serve", "--log-level", "warning", *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

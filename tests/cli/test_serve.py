@@ -1,5 +1,8 @@
+import json
+import re
 import signal
 import time
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,6 +10,7 @@ from typing import Any
 import pytest
 
 from kafpy._core import batch
+from kafpy.broker.known_keys import WITHOUT_EFFECT
 from kafpy.client.connection import Connection
 from kafpy.protocol import api
 
@@ -78,14 +82,15 @@ def test_a_wrong_file_is_one_line(serve: Serve, tmp_path: Path) -> None:
 
 def test_a_file_with_overrides(serve: Serve, tmp_path: Path) -> None:
     path = tmp_path / "server.properties"
-    path.write_text(f"listeners=PLAINTEXT://localhost:0\nlog.dirs={tmp_path / 'logs'}\nlog.retention.hours=1\n")
+    path.write_text(f"listeners=PLAINTEXT://localhost:0\nlog.dirs={tmp_path / 'logs'}\nnum.io.threads=1\n")
     served = serve(str(path), "--override", "num.partitions=4")
     assert served.host == "localhost"
     with Connection("localhost", served.port) as client:
         metadata = api.METADATA.request
         answer = client.call(api.METADATA, metadata(topics=[metadata.Topic(name="auto")]))
         assert len(answer.topics[0].partitions) == 4
-    assert served.stop() == (0, "", f"kafpy: {path}:3: log.retention.hours has no effect in this broker\n")
+    reason = WITHOUT_EFFECT["num.io.threads"].reason
+    assert served.stop() == (0, "", f"kafpy: {path}:3: num.io.threads has no effect: {reason}\n")
 
 
 def test_idle_it_is_small(broker: Any) -> None:
@@ -104,3 +109,64 @@ def test_idle_it_sleeps(broker: Any) -> None:
     before = ticks()
     time.sleep(2)
     assert ticks() - before <= 2
+
+
+def test_events_are_told_a_line_each(serve: Serve, tmp_path: Path) -> None:
+    served = serve("--port", "0", "--data", str(tmp_path / "data"), "--log-level", "info")
+    with Connection(served.host, served.port) as client:
+        request = api.CREATE_TOPICS.request
+        client.call(
+            api.CREATE_TOPICS, request(topics=[request.Topic(name="orders", num_partitions=3, replication_factor=1)])
+        )
+    code, out, err = served.stop()
+    assert (code, out) == (0, "")
+    told = [re.sub(r"^\S+ \S+ ", "", line) for line in err.splitlines()]
+    assert "INFO    topic orders is created, partitions: 3" in told
+    assert f"INFO    clients are accepted by PLAINTEXT on {served.address}" in told
+    assert told[-2:] == ["INFO    SIGTERM: stopping", "INFO    stopped, nothing is left to recover"]
+
+
+def test_events_for_machines(serve: Serve, tmp_path: Path) -> None:
+    served = serve("--port", "0", "--data", str(tmp_path / "data"), "--log-level", "info", "--log-format", "json")
+    _, _, err = served.stop()
+    told = [json.loads(line) for line in err.splitlines()]
+    assert {each["level"] for each in told} == {"info"}
+    assert told[-1]["message"] == "stopped, nothing is left to recover"
+
+
+def test_settings_from_the_environment(serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over the file, under --override; what is no setting is told and passed over."""
+    path = tmp_path / "server.properties"
+    path.write_text(f"listeners=PLAINTEXT://localhost:0\nlog.dirs={tmp_path / 'logs'}\nnum.partitions=2\nnode.id=5\n")
+    monkeypatch.setenv("KAFKA_NUM_PARTITIONS", "4")
+    monkeypatch.setenv("KAFKA_NODE_ID", "6")
+    monkeypatch.setenv("KAFKA_CFG_NODE_IDD", "7")
+    monkeypatch.setenv("CLUSTER_ID", "MkU3OEVBNTcwNTJENDM2Qk")
+    served = serve(str(path), "--override", "node.id=8")
+    with Connection("localhost", served.port) as client:
+        metadata = api.METADATA.request
+        answer = client.call(api.METADATA, metadata(topics=[metadata.Topic(name="auto")]))
+        assert len(answer.topics[0].partitions) == 4
+        assert answer.brokers[0].node_id == 8
+        assert answer.cluster_id == "MkU3OEVBNTcwNTJENDM2Qk"
+    _, _, err = served.stop()
+    assert "environment KAFKA_CFG_NODE_IDD: there is no setting 'node.idd'; did you mean 'node.id'?" in err
+
+
+def test_metrics_are_served(serve: Serve, tmp_path: Path) -> None:
+    served = serve("--port", "0", "--data", str(tmp_path / "data"), "--http", "0", "--log-level", "info")
+    assert served.process.stderr is not None
+    for line in served.process.stderr:
+        if match := re.search(r"metrics are on (http://127\.0\.0\.1:\d+/metrics)", line):
+            break
+    assert match is not None
+    with urllib.request.urlopen(match[1], timeout=10) as answer:
+        assert b"kafka_server_replicamanager_partitioncount 0\n" in answer.read()
+
+
+def test_a_wrong_address_for_metrics_is_one_line(serve: Serve) -> None:
+    code, _, err = serve("--port", "0", "--http", "lots").stop()
+    assert code == 1
+    assert err == (
+        "kafpy: --http: Invalid value lots for configuration kafpy.http.listener: it is neither PORT nor HOST:PORT\n"
+    )

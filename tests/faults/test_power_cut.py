@@ -41,7 +41,8 @@ class Disk:
             os.close(descriptor)
 
     def unmount(self) -> None:
-        subprocess.run(["umount", self.mounted], check=False, capture_output=True)
+        """Lazily: a process that was only just killed may still hold it."""
+        subprocess.run(["umount", "--lazy", self.mounted], check=True, capture_output=True)
 
 
 @pytest.fixture

@@ -15,6 +15,11 @@ class Departure(NamedTuple):
     at_ms: int
     """Wall clock."""
 
+    def note(self, group_id: str) -> str:
+        """For the log."""
+        instance = f" (instance {self.group_instance_id})" if self.group_instance_id else ""
+        return f"group {group_id}: member {self.member_id}{instance} at {self.client_host} is gone: {self.reason}"
+
 
 class Departures:
     __slots__ = ("_by_group",)

@@ -170,7 +170,7 @@ class Joins:
         if old.awaiting_sync is not None:
             join.result.replies.append((old.awaiting_sync, replies.sync_error(fenced)))
         reason = "fenced by another member with its instance id"
-        self._rebalance.note_departure(group, old, reason, join.now_ms)
+        self._rebalance.note_departure(group, old, reason, join.result, join.now_ms)
         group.update(member, join.protocols, join.rebalance_timeout_ms, join.session_timeout_ms)
         join.result.timers += (Timer(("session", group.group_id, old_id), None), session_timer(group, member))
         return member

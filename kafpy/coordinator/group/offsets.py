@@ -79,6 +79,10 @@ class Offsets:
         for partition, value in self._groups.get(group_id, {}).get(topic, {}).items():
             yield partition, read_value(value)
 
+    def values(self, group_id: str) -> dict[str, dict[int, bytes]]:
+        """A copy, by topic and partition; read_value() opens them, anywhere and later."""
+        return {topic: dict(partitions) for topic, partitions in self._groups.get(group_id, {}).items()}
+
     def groups(self) -> list[str]:
         return list(self._groups)
 

@@ -75,10 +75,13 @@ class Rebalance:
             self.remove(group, member, "did not rejoin in time for a rebalance", result, now_ms)
         if not group.members:
             result.records.append(group.emptied(now_ms))
+            result.notes.append(f"group {group.group_id}: empty")
         elif not group.elect_joined_leader():
             result.timers.append(Timer(("join", group.group_id), group.rebalance_timeout_ms))
         else:
             group.next_generation()
+            members, generation = len(group.members), group.generation
+            result.notes.append(f"group {group.group_id}: generation {generation} begins, members: {members}")
             for member in group.members.values():
                 ticket = group.take_join(member)
                 if ticket is not None:
@@ -111,10 +114,11 @@ class Rebalance:
             member.awaiting_sync = None
         group.remove(member.member_id)
         result.timers.append(Timer(("session", group.group_id, member.member_id), None))
-        self.note_departure(group, member, reason, now_ms)
+        self.note_departure(group, member, reason, result, now_ms)
 
-    def note_departure(self, group: ClassicGroup, member: Member, reason: str, now_ms: int) -> None:
+    def note_departure(self, group: ClassicGroup, member: Member, reason: str, result: Result, now_ms: int) -> None:
         departure = Departure(
             member.member_id, member.group_instance_id, member.client_id, member.client_host, reason, now_ms
         )
         self._departures.add(group.group_id, departure)
+        result.notes.append(departure.note(group.group_id))

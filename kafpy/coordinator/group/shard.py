@@ -10,7 +10,7 @@ Requests come as `op(ticket, body, caller, now_ms)`; what they lead to is in the
 """
 
 from collections.abc import Callable, Hashable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from kafpy.coordinator.group import describe, replies
 from kafpy.coordinator.group.caller import Caller
@@ -33,6 +33,13 @@ from kafpy.coordinator.group.topics import EMPTY, NO_RACKS, Image, KnownTopics
 from kafpy.coordinator.result import Beat, Record, Result, Ticket
 from kafpy.protocol.api import LEAVE_GROUP, OFFSET_DELETE
 from kafpy.protocol.errors import ErrorCode
+
+
+class Overview(NamedTuple):
+    group_id: str
+    state: str
+    members: int
+    offsets: dict[str, dict[int, bytes]]
 
 
 class GroupShard:
@@ -298,9 +305,12 @@ class GroupShard:
             return self._modern.emptied(group)
         return [GROUP_METADATA.record(None, group=group.group_id)]
 
-    def group_type(self, group_id: str) -> str | None:
-        group = self._groups.get(group_id)
-        return None if group is None else group.type
+    def overview(self) -> list[Overview]:
+        """Every group, for metrics."""
+        return [
+            Overview(group_id, group.state.value, len(group.members), self._offsets.values(group_id))
+            for group_id, group in self._groups.items()
+        ]
 
     def departures(self, group_id: str) -> list[Departure]:
         """Who left the group and why, the oldest first; a few, and only since the broker started."""

@@ -450,7 +450,6 @@ def test_listed_and_described() -> None:
         "consumer",
     )
     assert harness.shard.list_groups({"empty"}, set()) == harness.shard.list_groups(set(), {"classic"}) == []
-    assert harness.shard.group_type("g") == "consumer"
     found = harness.shard.consumer_group_describe("g")
     assert (found.group_state, found.group_epoch, found.assignment_epoch, found.assignor_name) == (
         "Stable",

@@ -34,6 +34,10 @@ class Draft:
         self.is_new = False
         """What it begins with was not made by an assignor, and may be half of something: it needs another epoch."""
 
+    @property
+    def has_new_epoch(self) -> bool:
+        return self.is_new or self.group.epoch != self._original.epoch
+
     def _write(self, kind: RecordType, value: Any, name: str = "", **key: str) -> None:
         self._records.append(kind.record(value, group_id=self.group.group_id, **key))
         if self.group is self._original:

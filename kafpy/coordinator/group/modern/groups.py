@@ -58,7 +58,7 @@ class ModernGroups:
         try:
             check(body, caller.api_version, self._targets.names)
             result, response, draft, classic = self._heartbeat(body, caller, now_ms, fresh_id)
-            self._close(draft, classic)
+            self._close(draft, classic, result)
         except Refused as refused:
             result = Result()
             response = CONSUMER_GROUP_HEARTBEAT.response(error_code=refused.error, error_message=refused.message)
@@ -106,19 +106,24 @@ class ModernGroups:
             raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
         return group
 
-    def _close(self, draft: Draft, classic: ClassicGroup | None) -> None:
+    def _close(self, draft: Draft, classic: ClassicGroup | None, result: Result) -> None:
         """Nothing refuses any more."""
+        group_id = draft.group.group_id
         if classic is not None:
             self.converted[classic.group_id] = classic
         for departure in draft.departed:
-            self._departures.add(draft.group.group_id, departure)
+            self._departures.add(group_id, departure)
+            result.notes.append(departure.note(group_id))
+        if draft.has_new_epoch:
+            members = len(draft.group.members)
+            result.notes.append(f"group {group_id}: epoch {draft.group.epoch} begins, members: {members}")
 
     def join(self, group: ModernGroup, join: Join) -> None:
         draft = Draft(group, join.result.records)
         try:
             classic = self._classic_members.join(draft, join)
             self._check_sizes(join.result.records)
-            self._close(draft, classic)
+            self._close(draft, classic, join.result)
         except Refused as refused:
             join.result = Result()
             join.refuse(refused.error)
@@ -144,7 +149,7 @@ class ModernGroups:
     def classic_leave(self, group: ModernGroup, members: list[Any], result: Result, now_ms: int) -> list[Any]:
         draft = Draft(group, result.records)
         answers, classic = self._classic_members.leave(draft, members, result, now_ms)
-        self._close(draft, classic)
+        self._close(draft, classic, result)
         return answers
 
     def expired(self, group: ModernGroup, kind: str, member_id: str, now_ms: int) -> Result:
@@ -157,7 +162,7 @@ class ModernGroups:
         if kind == "join" and member_id not in group.rejoining:
             return result
         draft = Draft(group, result.records)
-        self._close(draft, self._leave.remove(draft, [(member, REASONS[kind])], result, now_ms))
+        self._close(draft, self._leave.remove(draft, [(member, REASONS[kind])], result, now_ms), result)
         return result
 
     def loaded(self, now_ms: int) -> Result:
