@@ -15,7 +15,7 @@ from libc.string cimport memcpy, memset
 from kafpy._core.addresses cimport HostLimit, addresses_close, addresses_init, addresses_limit
 from kafpy._core.append cimport log_ref
 from kafpy._core.atomic cimport atomic_set32, atomic_set64, counter_get
-from kafpy._core.beats cimport Beat, Beats
+from kafpy._core.beats cimport Beat, Beats, KnownCommit
 from kafpy._core.bytes cimport get16, get32
 from kafpy._core.connection cimport slot_free
 from kafpy._core.log cimport Log
@@ -56,6 +56,7 @@ cdef class Request:
     cdef readonly bytes frame
     cdef readonly int listener
     cdef readonly bint metered
+    cdef readonly KnownCommit commit
     cdef Address peer
     cdef Address own
 
@@ -340,6 +341,7 @@ cdef class Planes:
             request = Request.__new__(Request)
             request.token = self.hold(item)
             request.metered = item.meter != NULL
+            request.commit = self.beats.read_commit(item.frame, item.size) if item.meter == NULL else None
             request.frame = (<const char*>item.frame)[:item.size]
             request.api_key = <int16_t>get16(item.frame)
             request.api_version = <int16_t>get16(item.frame + 2)

@@ -8,7 +8,7 @@ from typing import Self
 
 from typing_extensions import disjoint_base
 
-from kafpy._core.beats import Beat
+from kafpy._core.beats import Beat, KnownCommit
 from kafpy._core.log import Log
 from kafpy._core.runtime import Runtime
 
@@ -25,6 +25,8 @@ class Request:
     listener: int
     metered: bool
     """Its client has a bound on request time: charge() it before it is answered."""
+    commit: KnownCommit | None
+    """Read already, if it is such a commit; `frame` is there all the same."""
 
     @property
     def local_host(self) -> str:

@@ -15,11 +15,14 @@ from typing import Any
 
 import trio
 
-from kafpy._core.beats import Beat
+from kafpy._core.beats import Beat, KnownCommit
 from kafpy._core.plane import Planes, Request
 from kafpy.broker.failures import Failures
 from kafpy.broker.produce_fallthrough import ProduceFallthrough
 from kafpy.broker.state import BrokerState
+from kafpy.coordinator.group.offset_requests import commit_error
+from kafpy.coordinator.ticket import Ticket
+from kafpy.handlers.offset_commit import take_known
 from kafpy.handlers.registry import LATER, SERVED, Call
 from kafpy.protocol import MalformedRequest, api, codec
 from kafpy.protocol.errors import ErrorCode
@@ -84,6 +87,8 @@ class Inbox:
             return
         started = time.perf_counter_ns() if request.metered else 0
         try:
+            if request.commit is not None and self._take_commit(request, request.commit):
+                return
             if request.api_key == api.API_VERSIONS.key and request.api_version not in api.API_VERSIONS.versions:
                 self._refuse_version(request)
                 return
@@ -99,6 +104,15 @@ class Inbox:
             self._planes.reject(request.token)
         except Exception as error:
             self._fail(request, error)
+
+    def _take_commit(self, request: Request, commit: KnownCommit) -> bool:
+        ticket = Ticket(partial(self._planes.reply, request.token), partial(self._refusal, request))
+        return take_known(self._state, commit, ticket)
+
+    def _refusal(self, request: Request, error: ErrorCode) -> bytes:
+        _, body = codec.read_request(request.frame)
+        refused = commit_error(body, error)
+        return codec.write_response(request.api_key, request.api_version, request.correlation_id, refused)
 
     def _read(self, request: Request, started: int) -> Call:
         served = SERVED.get(request.api_key)

@@ -51,6 +51,9 @@ class Beat(Protocol):
     def forget(self) -> None:
         """The group is to be asked again."""
 
+    def expect_commits(self, frame: bytes, group_id: str, topics: dict[bytes, tuple[str | bytes, bytes]]) -> None:
+        """Its member's commits that begin as this one come read, with records and answer, until it is forgotten."""
+
 
 @dataclass(slots=True)
 class Result:

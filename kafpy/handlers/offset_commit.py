@@ -5,10 +5,12 @@ Only offsets of partitions that exist reach the group; the others are refused on
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from kafpy.coordinator.group.caller import Caller
 from kafpy.coordinator.group.offset_requests import commit_error
 from kafpy.coordinator.group.shard import GroupShard
+from kafpy.coordinator.result import Beat, Record, Result
 from kafpy.coordinator.ticket import Ticket
 from kafpy.handlers.group_requests import ask_group, sending_with
 from kafpy.handlers.registry import Call, serves
@@ -20,6 +22,20 @@ if TYPE_CHECKING:
     from kafpy.metadata import Topic
 
 BY_ID_SINCE = 10
+
+
+class KnownCommit(Protocol):
+    """Of a member whose commits were taken before, read already: its records, its answer."""
+
+    @property
+    def group_id(self) -> str: ...
+    @property
+    def topics(self) -> list[tuple[str | bytes, int]]: ...
+    @property
+    def records(self) -> list[tuple[bytes, bytes]]: ...
+    @property
+    def payload(self) -> bytes: ...
+    def take(self) -> bool: ...
 
 
 @serves(api.OFFSET_COMMIT)
@@ -41,7 +57,28 @@ def offset_commit(broker: BrokerState, call: Call) -> Any:
     def refusal(error: ErrorCode) -> Any:
         return commit_error(body, error)
 
-    return ask_group(broker, call, GroupShard.offset_commit, refusal, Ticket(send, refusal))
+    def operation(shard: GroupShard, ticket: Ticket, body: Any, caller: Caller, now_ms: int) -> Result:
+        return shard.offset_commit(ticket, body, caller, now_ms, None if refused else expect)
+
+    def expect(beat: Beat) -> None:
+        topics = {each.topic_id if by_id else each.name.encode(): each for each in known}
+        called = {key: (each.topic_id if by_id else each.name, each.name.encode()) for key, each in topics.items()}
+        beat.expect_commits(call.origin.frame, body.group_id, called)
+
+    return ask_group(broker, call, operation, refusal, Ticket(send, refusal))
+
+
+def take_known(broker: BrokerState, commit: KnownCommit, ticket: Ticket) -> bool:
+    """False: it is to be treated as any other request. The ticket's answer is the commit's payload."""
+    for identity, highest in commit.topics:
+        topic = broker.image.topic(identity) if isinstance(identity, str) else broker.image.topic_by_id(identity)
+        if topic is None or highest >= len(topic.partitions):
+            return False
+    if not commit.take():
+        return False
+    records = [Record(key, value) for key, value in commit.records]
+    broker.groups.run(commit.group_id, ticket, lambda *_: Result(records, [(ticket, commit.payload)]))
+    return True
 
 
 def _refused(asked: Any, topic: Topic | None, by_id: bool) -> list[Any]:

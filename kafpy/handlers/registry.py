@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
 
 class Origin(Protocol):
-    """Where a request came in."""
+    """Where a request came in, and its bytes."""
 
+    @property
+    def frame(self) -> bytes: ...
     @property
     def local_host(self) -> str: ...
     @property

@@ -27,6 +27,7 @@ class Origin(NamedTuple):
     local_host: str
     local_port: int
     peer_host: str
+    frame: bytes = b""
 
 
 ORIGIN = Origin("10.0.0.7", 9093, "10.0.0.8")

@@ -240,7 +240,15 @@ class GroupShard:
         result.replies.append((ticket, response))
         return result
 
-    def offset_commit(self, ticket: Ticket, body: Any, caller: Caller, now_ms: int) -> Result:
+    def offset_commit(
+        self,
+        ticket: Ticket,
+        body: Any,
+        caller: Caller,
+        now_ms: int,
+        expect: Callable[[Beat], None] | None = None,
+    ) -> Result:
+        """`expect` has more of the kind read without asking, as long as the group is not disturbed."""
         group = self._groups.get(body.group_id)
         error, response, records = self._offset_requests.commit(group, body, caller.api_version, now_ms)
         result = Result(records=records, replies=[(ticket, response)])
@@ -249,7 +257,10 @@ class GroupShard:
             and isinstance(group, ClassicGroup)
             and group.state in (State.STABLE, State.PREPARING_REBALANCE)
         ):
-            result.timers.append(session_timer(group, group.members[body.member_id]))
+            member = group.members[body.member_id]
+            result.timers.append(session_timer(group, member))
+            if expect is not None and member.beat is not None and group.state is State.STABLE:
+                expect(member.beat)
         return result
 
     def offset_delete(self, ticket: Ticket, body: Any, caller: Caller, now_ms: int) -> Result:
