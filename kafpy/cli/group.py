@@ -16,6 +16,7 @@ from kafpy.cli.options import bootstrap_option
 from kafpy.client.cluster import EARLIEST, LATEST, Cluster
 from kafpy.client.connection import ClientError, error_name
 from kafpy.client.groups import Description, Groups
+from kafpy.client.settings import ClientSettings
 from kafpy.protocol.errors import ErrorCode
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -58,7 +59,7 @@ def command() -> None:
 @connection_options
 @click.option("--state", is_flag=False, flag_value="", metavar="[STATE,…]", help="Show states; only these, if given.")
 @click.option("--type", "kind", is_flag=False, flag_value="", metavar="[TYPE,…]", help="The same for types.")
-def list_groups(bootstrap: str, timeout_ms: int, state: str | None, kind: str | None) -> None:
+def list_groups(bootstrap: ClientSettings, timeout_ms: int, state: str | None, kind: str | None) -> None:
     """List groups."""
     with _session(bootstrap, timeout_ms) as (_, groups):
         found = groups.list(_words(state), _words(kind))
@@ -81,7 +82,7 @@ def list_groups(bootstrap: str, timeout_ms: int, state: str | None, kind: str | 
 @click.option("--state", is_flag=True, help="The group's state instead of offsets.")
 @click.option("--verbose", "-v", is_flag=True, help="Leader epochs; with --members, assignments.")
 def describe(
-    bootstrap: str,
+    bootstrap: ClientSettings,
     timeout_ms: int,
     names: tuple[str, ...],
     flags: tuple[str, ...],
@@ -132,7 +133,7 @@ def describe(
 @execute_option
 @dry_run_option
 def reset(
-    bootstrap: str,
+    bootstrap: ClientSettings,
     timeout_ms: int,
     names: tuple[str, ...],
     flags: tuple[str, ...],
@@ -174,7 +175,7 @@ def reset(
 @click.argument("partition", metavar="TOPIC:PARTITION")
 @click.argument("to", metavar="OFFSET|earliest|latest")
 @execute_option
-def seek(bootstrap: str, timeout_ms: int, group_id: str, partition: str, to: str, execute: bool) -> None:
+def seek(bootstrap: ClientSettings, timeout_ms: int, group_id: str, partition: str, to: str, execute: bool) -> None:
     """Move a group's offset of one partition."""
     target: tuple[str, Any] = {"earliest": ("to_earliest", True), "latest": ("to_latest", True)}.get(to, ("", None))
     if not target[0]:
@@ -196,7 +197,9 @@ def seek(bootstrap: str, timeout_ms: int, group_id: str, partition: str, to: str
 @command.command()
 @connection_options
 @group_options
-def delete(bootstrap: str, timeout_ms: int, names: tuple[str, ...], flags: tuple[str, ...], all_groups: bool) -> None:
+def delete(
+    bootstrap: ClientSettings, timeout_ms: int, names: tuple[str, ...], flags: tuple[str, ...], all_groups: bool
+) -> None:
     """Delete groups without members, with their offsets."""
     failed, named = [], _named(names, flags, all_groups)
     with _session(bootstrap, timeout_ms) as (_, groups):
@@ -218,7 +221,7 @@ def delete(bootstrap: str, timeout_ms: int, names: tuple[str, ...], flags: tuple
 @click.option("--delete", "remove", is_flag=True, help="Forget them; needs --execute.")
 @execute_option
 def offsets(
-    bootstrap: str,
+    bootstrap: ClientSettings,
     timeout_ms: int,
     group_id: str,
     topics: tuple[str, ...],
@@ -260,7 +263,7 @@ def _delete_offsets(groups: Groups, group_id: str, partitions: Iterable[TopicPar
 @click.argument("group_id", metavar="GROUP")
 @click.option("--interval", type=float, default=2.0, show_default=True, help="Seconds between looks.")
 @click.option("--count", type=int, default=0, help="Stop after so many looks; 0: never.")
-def watch(bootstrap: str, timeout_ms: int, group_id: str, interval: float, count: int) -> None:
+def watch(bootstrap: ClientSettings, timeout_ms: int, group_id: str, interval: float, count: int) -> None:
     """Follow a group's lag and how fast it reads, until Ctrl-C."""
     before: dict[TopicPartition, int] = {}
     looked = 0
@@ -418,7 +421,7 @@ def _reason(code: int) -> str:
 class _session:
     """A cluster and its groups; what goes wrong ends in one line."""
 
-    def __init__(self, bootstrap: str, timeout_ms: int) -> None:
+    def __init__(self, bootstrap: ClientSettings, timeout_ms: int) -> None:
         self._bootstrap = bootstrap
         self._timeout_s = timeout_ms / 1000
 

@@ -1,33 +1,18 @@
 """`kafpy`: the group of commands. Each command's module is imported only when it is asked for."""
 
 import sys
-from importlib import import_module
 from typing import NoReturn
 
 import click
 
+from kafpy.cli.lazy_group import lazy_group
+
 COMMANDS = {
     "serve": ("kafpy.cli.serve", "Run a broker."),
     "group": ("kafpy.cli.group", "List and describe consumer groups, and change their offsets."),
-    "topic": ("kafpy.cli.topic", "Create, list, describe and delete topics."),
+    "topic": ("kafpy.cli.topic", "Create, list, describe, alter, delete, trim and analyze topics."),
+    "version": ("kafpy.cli.version", "Print the version."),
 }
-
-
-class LazyGroup(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        command = import_module(COMMANDS[cmd_name][0]).command
-        assert isinstance(command, click.Command)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """From the table: `kafpy --help` imports no command."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, help_text) for name, (_, help_text) in COMMANDS.items()])
 
 
 def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
@@ -38,7 +23,7 @@ def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> N
         ctx.exit()
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=lazy_group(COMMANDS), context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Print the version."
 )

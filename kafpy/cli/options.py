@@ -1,17 +1,84 @@
-"""Options that many commands share: where the cluster is."""
+"""Options that many commands share: where the cluster is and how to talk to it; how long to wait; how to print.
+
+What counts, first to last: a flag, the environment, --command-config, the profile, localhost:9092.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
-DEFAULT_BOOTSTRAP = "localhost:9092"
+from kafpy.client.settings import DEFAULT_BOOTSTRAP, ClientSettings
 
-bootstrap_option = click.option(
-    "--bootstrap-server",
-    "-b",
-    "bootstrap",
-    default=DEFAULT_BOOTSTRAP,
-    show_default=True,
-    envvar="KAFPY_BOOTSTRAP_SERVER",
-    show_envvar=True,
-    metavar="HOST:PORT,…",
-    help="Brokers to ask first.",
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def bootstrap_option(function: F) -> F:
+    """--bootstrap-server, --command-config and --profile; the command gets `bootstrap`, all three together."""
+
+    @wraps(function)
+    def told(bootstrap: str | None, command_config: Path | None, profile: str | None, **others: Any) -> Any:
+        return function(bootstrap=_settings(bootstrap, command_config, profile), **others)
+
+    for option in (
+        click.option(
+            "--profile", envvar="KAFPY_PROFILE", show_envvar=True, metavar="NAME", help="See `kafpy profile`."
+        ),
+        click.option(
+            "--command-config",
+            type=click.Path(exists=True, dir_okay=False, path_type=Path),
+            help="Properties of a Kafka client: bootstrap.servers, security.protocol, ssl.*, sasl.* …",
+        ),
+        click.option(
+            "--bootstrap-server",
+            "-b",
+            "bootstrap",
+            envvar="KAFPY_BOOTSTRAP_SERVER",
+            show_envvar=True,
+            metavar="HOST:PORT,…",
+            help=f"Brokers to ask first.  [default: {DEFAULT_BOOTSTRAP}]",
+        ),
+    ):
+        told = option(told)
+    return told  # type: ignore[return-value]
+
+
+def timeout_option(function: F) -> F:
+    return click.option(
+        "--timeout", "timeout_ms", type=click.IntRange(1), default=30_000, show_default=True, help="In milliseconds."
+    )(function)
+
+
+format_option = click.option(
+    "--format", "format_", type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True
 )
+
+
+def _settings(bootstrap: str | None, command_config: Path | None, profile: str | None) -> ClientSettings:
+    from kafpy.cli import profiles
+    from kafpy.cli.main import fail
+    from kafpy.client import settings
+    from kafpy.client.security import SettingsError
+
+    try:
+        properties = profiles.chosen(profile)
+        if command_config is not None:
+            properties |= read_properties(command_config)
+        told = settings.from_properties(properties)
+    except SettingsError as error:
+        fail(str(error))
+    return told if bootstrap is None else told._replace(bootstrap=bootstrap)
+
+
+def read_properties(path: Path) -> dict[str, str]:
+    from kafpy.broker import properties
+    from kafpy.client.security import SettingsError
+
+    try:
+        return {each.key: each.value for each in properties.parse(path.read_text("utf-8"))}
+    except properties.PropertiesError as error:
+        raise SettingsError(f"{path}: line {error.line}: {error}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"cannot read {path}: {error}") from None

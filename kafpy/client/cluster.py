@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Any
 
-from kafpy.client.connection import ClientError, Connection, connect, error_name
+from kafpy.client.connection import ClientError, Connection, connect, connect_to, error_name
+from kafpy.client.settings import ClientSettings
 from kafpy.protocol import api
 from kafpy.protocol.errors import ErrorCode
 
@@ -22,9 +23,10 @@ PAUSE_S = 0.1
 
 
 class Cluster:
-    def __init__(self, bootstrap: str, *, timeout_s: float = 30.0) -> None:
-        self._timeout_s = timeout_s
-        self.first = connect(bootstrap, timeout_s=timeout_s)
+    def __init__(self, where: str | ClientSettings, *, timeout_s: float | None = None) -> None:
+        self._settings = ClientSettings(where) if isinstance(where, str) else where
+        self._timeout_s = self._settings.timeout_s if timeout_s is None else timeout_s
+        self.first = connect(self._settings, timeout_s=self._timeout_s)
         self._opened: dict[tuple[str, int], Connection] = {}
 
     def close(self) -> None:
@@ -44,6 +46,20 @@ class Cluster:
 
     def brokers(self) -> list[Connection]:
         return [self._to(each.host, each.port) for each in self.metadata([]).brokers]
+
+    def broker(self, node_id: int) -> Connection:
+        for each in self.metadata([]).brokers:
+            if each.node_id == node_id:
+                return self._to(each.host, each.port)
+        raise ClientError(f"there is no broker {node_id}")
+
+    def controller(self) -> Connection:
+        """Whom changes are asked of: old brokers forward nothing."""
+        answer = self.metadata([])
+        for each in answer.brokers:
+            if each.node_id == answer.controller_id:
+                return self._to(each.host, each.port)
+        return self.first
 
     def partitions(self, topics: Iterable[str]) -> dict[TopicPartition, Connection | None]:
         """Of these topics, each with the connection to its leader. ClientError for a topic that is not there."""
@@ -97,5 +113,5 @@ class Cluster:
 
     def _to(self, host: str, port: int) -> Connection:
         if (host, port) not in self._opened:
-            self._opened[host, port] = Connection(host, port, timeout_s=self._timeout_s)
+            self._opened[host, port] = connect_to(host, port, self._settings, timeout_s=self._timeout_s)
         return self._opened[host, port]

@@ -1,9 +1,11 @@
-"""A small blocking client: one connection, one request at a time, versions negotiated by ApiVersions."""
+"""A small blocking client: one connection, one request at a time, versions negotiated by ApiVersions, TLS and SASL."""
 
 import socket
 from types import TracebackType
 from typing import Any
 
+from kafpy.client.security import NONE, Sasl, Security, SecurityError
+from kafpy.client.settings import ClientSettings
 from kafpy.protocol import MalformedRequest, Struct, api, codec
 from kafpy.protocol.errors import ErrorCode
 
@@ -15,22 +17,66 @@ class ClientError(Exception):
 
 
 class Connection:
-    def __init__(self, host: str, port: int, *, timeout_s: float = 30.0, client_id: str = "kafpy") -> None:
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        *,
+        timeout_s: float = 30.0,
+        client_id: str = "kafpy",
+        security: Security = NONE,
+    ) -> None:
         self.address = f"{host}:{port}"
         self.node_id = -1
         """Of the broker, where that is known."""
         self._client_id = client_id
         self._correlation_id = 0
-        try:
-            self._socket = socket.create_connection((host, port), timeout_s)
-        except OSError as error:
-            raise ClientError(self._unreachable(error)) from None
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket = self._opened(host, port, timeout_s, security)
         try:
             self._versions = self._negotiated()
+            if security.sasl is not None:
+                self._authenticate(security.sasl)
         except BaseException:
             self.close()
             raise
+
+    def _opened(self, host: str, port: int, timeout_s: float, security: Security) -> socket.socket:
+        try:
+            plain = socket.create_connection((host, port), timeout_s)
+        except OSError as error:
+            raise ClientError(self._unreachable(error)) from None
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if security.tls is None:
+            return plain
+        try:
+            return security.tls.wrap(plain, host)
+        except SecurityError as error:
+            plain.close()
+            raise ClientError(str(error)) from None
+        except OSError as error:
+            plain.close()
+            reason = getattr(error, "verify_message", "") or getattr(error, "reason", "") or error
+            raise ClientError(f"no TLS with {self.address}: {reason}; check security.protocol and ssl.*") from None
+
+    def _authenticate(self, sasl: Sasl) -> None:
+        asked = api.SASL_HANDSHAKE.request(mechanism=sasl.mechanism)
+        answer = self._exchange(api.SASL_HANDSHAKE, 1, asked)
+        if answer.error_code:
+            offered = ", ".join(answer.mechanisms) or error_name(answer.error_code)
+            raise ClientError(f"{self.address} does not take {sasl.mechanism}; sasl.mechanism can be: {offered}")
+
+        def exchange(token: bytes) -> bytes:
+            asked = api.SASL_AUTHENTICATE.request(auth_bytes=token)
+            answer = self.call(api.SASL_AUTHENTICATE, asked)
+            if answer.error_code:
+                reason = answer.error_message or error_name(answer.error_code)
+                raise ClientError(f"{self.address} refuses {sasl.username}: {reason}")
+            return bytes(answer.auth_bytes)
+
+        try:
+            sasl.converse(exchange)
+        except SecurityError as error:
+            raise ClientError(f"{self.address}: {error}") from None
 
     def _unreachable(self, error: OSError) -> str:
         if isinstance(error, socket.gaierror):
@@ -98,19 +144,25 @@ class Connection:
         self.close()
 
 
-def connect(bootstrap: str, *, timeout_s: float = 30.0) -> Connection:
+def connect(where: str | ClientSettings, *, timeout_s: float | None = None) -> Connection:
     """To the first of `host:port,host:port` that answers."""
+    settings = ClientSettings(where) if isinstance(where, str) else where
     failure: ClientError | None = None
-    for part in filter(None, (each.strip() for each in bootstrap.split(","))):
-        host, port = _split(part)
+    for part in filter(None, (each.strip() for each in settings.bootstrap.split(","))):
         try:
-            return Connection(host, port, timeout_s=timeout_s)
+            return connect_to(*split_address(part), settings, timeout_s=timeout_s)
         except ClientError as error:
             failure = failure or error
     raise failure or ClientError("no bootstrap server given: use --bootstrap-server HOST:PORT")
 
 
-def _split(text: str) -> tuple[str, int]:
+def connect_to(host: str, port: int, settings: ClientSettings, *, timeout_s: float | None = None) -> Connection:
+    """To one broker, as the settings say."""
+    patience = settings.timeout_s if timeout_s is None else timeout_s
+    return Connection(host, port, timeout_s=patience, client_id=settings.client_id, security=settings.security)
+
+
+def split_address(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     if not colon:
         host, port = text, "9092"

@@ -34,6 +34,8 @@ from kafpy.protocol.messages.offset_delete import OFFSET_DELETE
 from kafpy.protocol.messages.offset_fetch import OFFSET_FETCH
 from kafpy.protocol.messages.offset_for_leader_epoch import OFFSET_FOR_LEADER_EPOCH
 from kafpy.protocol.messages.produce import PRODUCE
+from kafpy.protocol.messages.sasl_authenticate import SASL_AUTHENTICATE
+from kafpy.protocol.messages.sasl_handshake import SASL_HANDSHAKE
 from kafpy.protocol.messages.sync_group import SYNC_GROUP
 from kafpy.protocol.table import Api
 
@@ -73,6 +75,8 @@ __all__ = [
     "OFFSET_FETCH",
     "OFFSET_FOR_LEADER_EPOCH",
     "PRODUCE",
+    "SASL_AUTHENTICATE",
+    "SASL_HANDSHAKE",
     "SYNC_GROUP",
     "Api",
     "by_key",

@@ -1,0 +1,30 @@
+"""Groups whose commands' modules are imported only when they are asked for."""
+
+from collections.abc import Mapping
+from importlib import import_module
+
+import click
+
+Table = Mapping[str, tuple[str, str]]
+"""By name: the module (its `command`) or module:attribute, and one line of help."""
+
+
+def lazy_group(table: Table) -> type[click.Group]:
+    class LazyGroup(click.Group):
+        def list_commands(self, ctx: click.Context) -> list[str]:
+            return list(table)
+
+        def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+            if cmd_name not in table:
+                return None
+            module, _, attribute = table[cmd_name][0].partition(":")
+            command = getattr(import_module(module), attribute or "command")
+            assert isinstance(command, click.Command)
+            return command
+
+        def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+            """From the table: help imports no command."""
+            with formatter.section("Commands"):
+                formatter.write_dl([(name, help_text) for name, (_, help_text) in table.items()])
+
+    return LazyGroup
