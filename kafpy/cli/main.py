@@ -11,6 +11,8 @@ COMMANDS = {
     "serve": ("kafpy.cli.serve", "Run a broker."),
     "group": ("kafpy.cli.group", "List and describe consumer groups, and change their offsets."),
     "topic": ("kafpy.cli.topic", "Create, list, describe, alter, delete, trim and analyze topics."),
+    "config": ("kafpy.cli.config", "Get, set and list configs and quotas; explain settings."),
+    "profile": ("kafpy.cli.profile", "Name clusters, and choose one for the other commands."),
     "version": ("kafpy.cli.version", "Print the version."),
 }
 

@@ -84,13 +84,13 @@ class Configs:
             if each.error_code:
                 raise ConfigsError(each.error_code, each.error_message)
 
-    def groups(self) -> list[str]:
-        """With configs of their own."""
+    def listed(self, kind: int) -> list[str]:
+        """Names of the resources of a type that have configs of their own."""
         request = api.LIST_CONFIG_RESOURCES.request
-        answer = self._cluster.first.call(api.LIST_CONFIG_RESOURCES, request(resource_types=[GROUP]))
+        answer = self._cluster.first.call(api.LIST_CONFIG_RESOURCES, request(resource_types=[kind]))
         if answer.error_code:
             raise ConfigsError(answer.error_code, None)
-        return sorted(each.resource_name for each in answer.config_resources)
+        return sorted(each.resource_name for each in answer.config_resources if each.resource_type == kind)
 
     def quotas(
         self, components: Sequence[tuple[str, int, str | None]], *, strict: bool
