@@ -8,6 +8,8 @@ import click
 
 COMMANDS = {
     "serve": ("kafpy.cli.serve", "Run a broker."),
+    "produce": ("kafpy.cli.produce", "Send lines to a topic."),
+    "consume": ("kafpy.cli.consume", "Print messages."),
     "group": ("kafpy.cli.group", "List and describe consumer groups, and change their offsets."),
     "topic": ("kafpy.cli.topic", "Create, list, describe and delete topics."),
 }

@@ -1,6 +1,11 @@
-"""A small blocking client: one connection, one request at a time, versions negotiated by ApiVersions."""
+"""A small blocking client: one connection, versions negotiated by ApiVersions.
+
+`call` asks and waits. `send` and `receive` take a request and an answer apart, so that several may be under way;
+answers come in the order of the requests.
+"""
 
 import socket
+from collections import deque
 from types import TracebackType
 from typing import Any
 
@@ -21,6 +26,7 @@ class Connection:
         """Of the broker, where that is known."""
         self._client_id = client_id
         self._correlation_id = 0
+        self._waiting: deque[tuple[int, api.Api, int]] = deque()
         try:
             self._socket = socket.create_connection((host, port), timeout_s)
         except OSError as error:
@@ -44,7 +50,7 @@ class Connection:
         return f"cannot reach {self.address}: {reason}{hint}"
 
     def _negotiated(self) -> dict[int, range]:
-        answer = self._exchange(api.API_VERSIONS, 0, api.API_VERSIONS.request())
+        answer = self.call(api.API_VERSIONS, api.API_VERSIONS.request(), version=0)
         return {each.api_key: range(each.min_version, each.max_version + 1) for each in answer.api_keys}
 
     def serves(self, asked: api.Api) -> bool:
@@ -59,13 +65,35 @@ class Connection:
         return common[-1]
 
     def call(self, asked: api.Api, request: Struct, *, version: int | None = None) -> Any:
-        return self._exchange(asked, self.version(asked) if version is None else version, request)
+        self.send(asked, request, version=version)
+        return self.receive()
 
-    def _exchange(self, asked: api.Api, version: int, request: Struct) -> Any:
+    @property
+    def under_way(self) -> int:
+        """Requests without an answer yet."""
+        return len(self._waiting)
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def send(self, asked: api.Api, request: Struct, *, version: int | None = None, answered: bool = True) -> None:
+        """answered=False: for what a broker does not answer, Produce with acks=0."""
+        version = self.version(asked) if version is None else version
         self._correlation_id += 1
         frame = codec.write_request(asked.key, version, self._correlation_id, self._client_id, request)
         try:
             self._socket.sendall(len(frame).to_bytes(4, "big") + frame)
+        except TimeoutError:
+            raise ClientError(f"{self.address} did not take {asked.name} in time") from None
+        except OSError as error:
+            raise self._broken(asked, error) from None
+        if answered:
+            self._waiting.append((self._correlation_id, asked, version))
+
+    def receive(self) -> Any:
+        """The answer to the oldest request that has none yet."""
+        expected, asked, version = self._waiting.popleft()
+        try:
             size = int.from_bytes(self._receive(4), "big")
             if size > MAX_RESPONSE_BYTES:
                 raise ClientError(f"{self.address} does not answer as a Kafka broker does")
@@ -73,10 +101,13 @@ class Connection:
         except TimeoutError:
             raise ClientError(f"{self.address} did not answer {asked.name} in time") from None
         except (OSError, MalformedRequest) as error:
-            raise ClientError(f"the connection to {self.address} broke during {asked.name}: {error}") from None
-        if correlation_id != self._correlation_id:
+            raise self._broken(asked, error) from None
+        if correlation_id != expected:
             raise ClientError(f"{self.address} answered another request than {asked.name}")
         return answer
+
+    def _broken(self, asked: api.Api, error: Exception) -> ClientError:
+        return ClientError(f"the connection to {self.address} broke during {asked.name}: {error}")
 
     def _receive(self, size: int) -> bytes:
         data = bytearray(size)
