@@ -5,10 +5,10 @@ CORE := $(wildcard core/*.pyx core/*.pxi core/c/* kafpy/_core/*.pxd)
 MODULES := $(patsubst kafpy/_core/%.pyi,kafpy._core.%,$(wildcard kafpy/_core/*.pyi))
 PORT ?= 9092
 
-.PHONY: help build run test test-slow fuzz peers check lint types contracts bench cost cost-scenarios cost-groups cost-commands asan tsan clean
+.PHONY: help build run test test-slow fuzz peers check lint types contracts bench bench-smoke bench-micro bench-micro-compare cost cost-scenarios cost-groups cost-commands asan tsan clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: .venv/built ## virtual environment, compiled core, editable install
 
@@ -53,8 +53,17 @@ contracts: build
 
 check: lint types contracts test test-slow ## everything that must hold before a merge
 
-bench: build ## micro benchmarks
-	$(BIN)/python -m pytest --benchmark-enable --benchmark-only bench/micro
+bench: build ## workloads against a broker of our own; BENCH='--against kafka', '--quick' and more: kafpy bench run --help
+	$(BIN)/kafpy bench run $(BENCH)
+
+bench-smoke: build ## that the benchmark tool works; judges no times
+	$(BIN)/python -m pytest -m "" tests/bench
+
+bench-micro: build ## functions of the core one at a time, saved in .benchmarks as the next baseline
+	$(BIN)/python -m pytest --benchmark-enable --benchmark-only --benchmark-autosave bench/micro
+
+bench-micro-compare: build ## the same beside the last baseline
+	$(BIN)/python -m pytest --benchmark-enable --benchmark-only --benchmark-compare --benchmark-columns=min,median,ops bench/micro
 
 cost: build ## what a request costs beside a bare C loop; COST='--only GLOB' and more options
 	$(BIN)/python -m bench.cost.run --warm $(COST)

@@ -1,7 +1,10 @@
 /* load produce|fetch|e2e HOST PORT TOPIC [options]: a client that costs little, and what its broker spent meanwhile.
  *
- *   produce  --batch FILE --in-flight N --connections C --partitions P --acks A
- *                                                              the same record batch again and again
+ *   produce  --batch FILE --in-flight N --connections C --partitions P --acks A --rate R --hop
+ *                                                              the same record batch again and again, as fast as it
+ *                                                              goes, or R a second over all connections: then latency
+ *                                                              counts from the time a batch was due; --hop: each
+ *                                                              connection goes round the partitions
  *   fetch    --max-bytes B --connections C --partitions P --rate R
  *                                                              from offset 0 to the end, and again; a thread each; as
  *                                                              fast as it goes, or R a second
@@ -27,14 +30,13 @@ enum {
     REPLY_BYTES = 64 << 10,
     ENVELOPE_BYTES = 4096,          /* of a request around its batch */
     FETCH_SLACK = 2 << 20,          /* a reply above max_bytes: its envelope and a first batch that is larger */
-    FETCH_WAIT_MS = 100,
     LONG_POLL_MS = 500,
-    STALL_MS = 10000,
+    STALL_S = 10,
 };
 
 static struct {
     const char *kind, *host, *topic;
-    int port, in_flight, connections, partitions, acks, max_bytes;
+    int port, in_flight, connections, partitions, acks, max_bytes, hop;
     double seconds, rate;
     int64_t bytes;
     int pids[MOST_PIDS], pid_count;
@@ -65,7 +67,7 @@ static void wait_until(double time)
 /* ---- produce: all connections in one thread */
 
 struct producer {
-    int fd, request_size, have, pending;
+    int fd, request_size, have, pending, partition;
     uint8_t *request, *buffer;
     double sent[MOST_IN_FLIGHT];                    /* a ring: replies come in order */
     unsigned first, last;
@@ -74,6 +76,7 @@ struct producer {
 static void producer_open(struct producer *producer, int epoll, int partition)
 {
     int send_buffer = 4 << 20;
+    producer->partition = partition;
     producer->fd = dial(options.host, options.port);
     setsockopt(producer->fd, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer);
     producer->request = allocate(options.batch.size + ENVELOPE_BYTES);
@@ -82,10 +85,14 @@ static void producer_open(struct producer *producer, int epoll, int partition)
     epoll_ctl(epoll, EPOLL_CTL_ADD, producer->fd, &(struct epoll_event){.events = EPOLLIN, .data.ptr = producer});
 }
 
-static void producer_send(struct producer *producer)
+static void producer_send(struct producer *producer, double due)
 {
-    producer->sent[producer->last++ % MOST_IN_FLIGHT] = now();
+    producer->sent[producer->last++ % MOST_IN_FLIGHT] = due;
     producer->pending++;
+    if (options.hop) {
+        producer->partition = (producer->partition + 1) % options.partitions;
+        put32(producer->request + producer->request_size - options.batch.size - 8, producer->partition);
+    }
     send_all(producer->fd, producer->request, producer->request_size);
 }
 
@@ -122,6 +129,42 @@ static void produce_blindly(struct producer *producers, struct tally *tally)
         }
 }
 
+static int wait_for_replies(int epoll, struct epoll_event *events, int room, double most)
+{
+    struct timespec timeout = {(time_t)most, (long)((most - (time_t)most) * 1e9)};
+    int ready = epoll_pwait2(epoll, events, room, &timeout, NULL);
+    if (ready < 0 || (!ready && most >= STALL_S)) {
+        fprintf(stderr, "no reply for %d s\n", STALL_S);
+        exit(1);
+    }
+    return ready;
+}
+
+static void take_replies(int epoll, struct tally *tally, double most)
+{
+    struct epoll_event events[64];
+    int ready = wait_for_replies(epoll, events, 64, most);
+    for (int i = 0; i < ready; i++)
+        producer_receive(events[i].data.ptr, tally);
+}
+
+/* Batch after batch when it is due, or as soon after as one more may be in flight. */
+static void produce_on_time(struct producer *producers, int epoll, struct tally *tally)
+{
+    double start = now(), due, left;
+    for (long n = 0; (due = start + n / options.rate) < start + options.seconds && tally->bytes < options.bytes; n++) {
+        struct producer *producer = &producers[n % options.connections];
+        while ((left = due - now()) > 0)            /* a sleeper wakes some 50 us late: the rest is spun */
+            take_replies(epoll, tally, left > 100e-6 ? left - 60e-6 : 0);
+        while (producer->pending == options.in_flight)
+            take_replies(epoll, tally, STALL_S);
+        producer_send(producer, due);
+    }
+    for (int i = 0; i < options.connections; i++)
+        while (producers[i].pending)
+            take_replies(epoll, tally, STALL_S);
+}
+
 static void produce(struct tally *tally)
 {
     int epoll = epoll_create1(0), busy = options.connections;
@@ -132,23 +175,23 @@ static void produce(struct tally *tally)
         produce_blindly(producers, tally);
         return;
     }
+    if (options.rate) {
+        produce_on_time(producers, epoll, tally);
+        return;
+    }
     double end = now() + options.seconds;
     for (int i = 0; i < options.connections; i++)
         for (int k = 0; k < options.in_flight; k++)
-            producer_send(&producers[i]);
+            producer_send(&producers[i], now());
     while (busy) {
         struct epoll_event events[64];
-        int ready = epoll_wait(epoll, events, 64, STALL_MS);
-        if (ready <= 0) {
-            fprintf(stderr, "no reply for %d s\n", STALL_MS / 1000);
-            exit(1);
-        }
+        int ready = wait_for_replies(epoll, events, 64, STALL_S);
         for (int i = 0; i < ready; i++) {
             struct producer *producer = events[i].data.ptr;
             int replies = producer_receive(producer, tally);
             if (now() < end && tally->bytes < options.bytes)
                 while (replies--)
-                    producer_send(producer);
+                    producer_send(producer, now());
             else if (!producer->pending)
                 busy--;
         }
@@ -181,10 +224,12 @@ static void *fetcher_run(void *argument)
     double start = now(), end = start + options.seconds, asked;
     while ((asked = now()) < end && !fetcher->tally.errors) {
         int64_t from = offset;
-        int error = fetch_once(fd, fetcher->partition, FETCH_WAIT_MS, reply, &size, &offset);
-        tally_add(&fetcher->tally, error, now() - asked, size);
-        if (offset == from)
+        int error = fetch_once(fd, fetcher->partition, 0, reply, &size, &offset);
+        if (offset == from && !error) {             /* the end: not a read that anyone would time */
             offset = 0;
+            continue;
+        }
+        tally_add(&fetcher->tally, error, now() - asked, size);
         if (options.rate)
             wait_until(start + fetcher->tally.requests / options.rate);
     }
@@ -315,7 +360,7 @@ static int usage(void)
 {
     fprintf(stderr, "load produce|fetch|e2e HOST PORT TOPIC [--batch FILE] [--in-flight N] [--connections C]\n"
                     "     [--partitions P] [--acks A] [--max-bytes B] [--rate R] [--seconds S] [--bytes N]\n"
-                    "     [--pids PID,PID]\n");
+                    "     [--pids PID,PID] [--hop]\n");
     return 2;
 }
 
@@ -324,7 +369,8 @@ static int read_options(int count, char **arguments)
     static const struct option known[] = {
         {"batch", 1, NULL, 'f'}, {"in-flight", 1, NULL, 'n'}, {"connections", 1, NULL, 'c'},
         {"partitions", 1, NULL, 'p'}, {"acks", 1, NULL, 'a'}, {"max-bytes", 1, NULL, 'b'}, {"rate", 1, NULL, 'r'},
-        {"seconds", 1, NULL, 's'}, {"bytes", 1, NULL, 'N'}, {"pids", 1, NULL, 'P'}, {0},
+        {"seconds", 1, NULL, 's'}, {"bytes", 1, NULL, 'N'}, {"pids", 1, NULL, 'P'},
+        {"hop", 0, NULL, 'h'}, {0},
     };
     int option;
     while ((option = getopt_long(count, arguments, "", known, NULL)) != -1)
@@ -339,6 +385,7 @@ static int read_options(int count, char **arguments)
         case 's': options.seconds = atof(optarg); break;
         case 'N': options.bytes = atoll(optarg); break;
         case 'P': read_pids(optarg); break;
+        case 'h': options.hop = 1; break;
         default: return 0;
         }
     if (count - optind != 4 || options.in_flight > MOST_IN_FLIGHT)
@@ -357,10 +404,12 @@ static void print_result(const struct tally *tally, double seconds, double broke
     int64_t requests = tally->requests ? tally->requests : 1;
     printf("{\"requests\": %ld, \"errors\": %ld, \"error_code\": %d, \"seconds\": %.3f, \"mb_s\": %.2f, "
            "\"broker_cpu_s\": %.2f, \"broker_us\": %.3f, \"client_cpu_s\": %.3f, \"client_us\": %.3f, "
-           "\"p50_us\": %d, \"p99_us\": %d, \"p999_us\": %d, \"max_us\": %d}\n",
+           "\"p50_us\": %ld, \"p99_us\": %ld, \"p999_us\": %ld, \"max_us\": %ld, \"latencies\": ",
            (long)tally->requests, (long)tally->errors, tally->error_code, seconds, tally->bytes / seconds / 1e6,
-           broker, broker / requests * 1e6, client, client / requests * 1e6, tally_quantile(tally, 0.5),
-           tally_quantile(tally, 0.99), tally_quantile(tally, 0.999), tally_quantile(tally, 1));
+           broker, broker / requests * 1e6, client, client / requests * 1e6, (long)tally_quantile(tally, 0.5),
+           (long)tally_quantile(tally, 0.99), (long)tally_quantile(tally, 0.999), (long)tally_quantile(tally, 1));
+    print_latencies(tally);
+    printf("}\n");
 }
 
 int main(int count, char **arguments)

@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bench.cost import tools
 from bench.cost.servers import Server
@@ -67,6 +67,8 @@ class Result:
     p99_us: float
     p999_us: float
     max_us: float
+    latencies: list[tuple[int, int]] = field(repr=False)
+    """Microseconds and how often; exact below 4 ms, to a 2,048th above."""
 
 
 class LoadFailed(Exception):

@@ -8,7 +8,13 @@
 
 #include "wire.h"
 
-enum { SLOWEST_US = 1000000 };          /* latencies above are counted as this */
+/* Latencies are counted to the microsecond below EXACT_US and to a 2,048th above, as in an HDR histogram. */
+enum {
+    EXACT_US = 4096,
+    STEPS = 2048,                       /* to each doubling above */
+    DOUBLINGS = 16,                     /* to four minutes; what is slower is counted as that */
+    BUCKETS = EXACT_US + DOUBLINGS * STEPS,
+};
 
 /* What one thread saw; merged at the end. */
 struct tally {
@@ -49,13 +55,34 @@ static double own_cpu(void)
 
 static void tally_init(struct tally *tally)
 {
-    *tally = (struct tally){.latencies = allocate((SLOWEST_US + 1) * sizeof(uint32_t))};
+    *tally = (struct tally){.latencies = allocate(BUCKETS * sizeof(uint32_t))};
+}
+
+static int bucket_of(double us)
+{
+    if (us < 0)
+        return 0;
+    if (us < EXACT_US)
+        return (int)us;
+    uint64_t whole = us;
+    int doubling = 63 - __builtin_clzll(whole) - 12;
+    if (doubling >= DOUBLINGS)
+        return BUCKETS - 1;
+    return EXACT_US + doubling * STEPS + (int)(whole >> (doubling + 1)) - STEPS;
+}
+
+/* The smallest latency that is counted there. */
+static int64_t bucket_us(int bucket)
+{
+    if (bucket < EXACT_US)
+        return bucket;
+    int doubling = (bucket - EXACT_US) / STEPS;
+    return (int64_t)(STEPS + (bucket - EXACT_US) % STEPS) << (doubling + 1);
 }
 
 static void tally_add(struct tally *tally, int error, double latency, int64_t bytes)
 {
-    double us = latency * 1e6;
-    tally->latencies[us < 0 ? 0 : us > SLOWEST_US ? SLOWEST_US : (int)us]++;
+    tally->latencies[bucket_of(latency * 1e6)]++;
     tally->requests++;
     tally->bytes += bytes;
     if (error) {
@@ -71,19 +98,36 @@ static void tally_merge(struct tally *into, const struct tally *from)
     into->bytes += from->bytes;
     if (from->error_code)
         into->error_code = from->error_code;
-    for (int i = 0; i <= SLOWEST_US; i++)
+    for (int i = 0; i < BUCKETS; i++)
         into->latencies[i] += from->latencies[i];
 }
 
-static int tally_quantile(const struct tally *tally, double share)
+static int64_t tally_quantile(const struct tally *tally, double share)
 {
     int64_t all = 0, below = 0;
-    for (int i = 0; i <= SLOWEST_US; i++)
+    int last = 0;
+    for (int i = 0; i < BUCKETS; i++)
         all += tally->latencies[i];
-    for (int i = 0; i <= SLOWEST_US; i++)
-        if ((below += tally->latencies[i]) >= share * all)
-            return i;
-    return SLOWEST_US;
+    for (int i = 0; i < BUCKETS; i++)
+        if (tally->latencies[i]) {
+            last = i;
+            if ((below += tally->latencies[i]) >= share * all)
+                break;
+        }
+    return bucket_us(last);
+}
+
+/* [[microseconds, count], …] of what there is. */
+static void print_latencies(const struct tally *tally)
+{
+    const char *between = "";
+    printf("[");
+    for (int i = 0; i < BUCKETS; i++)
+        if (tally->latencies[i]) {
+            printf("%s[%ld, %u]", between, (long)bucket_us(i), tally->latencies[i]);
+            between = ", ";
+        }
+    printf("]");
 }
 
 #endif

@@ -43,9 +43,14 @@ def program(name: str) -> Path:
 
 
 def batch_file(name: str) -> Path:
+    return shape_file(SHAPES[name])
+
+
+def shape_file(shape: Shape) -> Path:
     """Written anew each time: brokers refuse timestamps that are far from their clock."""
-    path = BUILD / f"{name}.batch"
-    path.write_bytes(encoded(SHAPES[name]))
+    BUILD.mkdir(parents=True, exist_ok=True)
+    path = BUILD / f"{shape.records}x{shape.value_bytes}-{shape.codec}.batch"
+    path.write_bytes(encoded(shape))
     return path
 
 

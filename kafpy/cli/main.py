@@ -15,6 +15,7 @@ COMMANDS = {
     "topic": ("kafpy.cli.topic", "Create, list, describe, alter, delete, trim and analyze topics."),
     "config": ("kafpy.cli.config", "Get, set and list configs and quotas; explain settings."),
     "profile": ("kafpy.cli.profile", "Name clusters, and choose one for the other commands."),
+    "bench": ("kafpy.cli.bench", "Measure brokers, and compare them."),
     "version": ("kafpy.cli.version", "Print the version."),
 }
 
