@@ -81,6 +81,7 @@ def list_groups(bootstrap: ClientSettings, timeout_ms: int, state: str | None, k
 @click.option("--members", is_flag=True, help="Members instead of offsets.")
 @click.option("--state", is_flag=True, help="The group's state instead of offsets.")
 @click.option("--verbose", "-v", is_flag=True, help="Leader epochs; with --members, assignments.")
+@click.option("--no-lag-time", is_flag=True, help="Only the columns of kafka-consumer-groups.")
 def describe(
     bootstrap: ClientSettings,
     timeout_ms: int,
@@ -91,6 +92,7 @@ def describe(
     members: bool,
     state: bool,
     verbose: bool,
+    no_lag_time: bool,
 ) -> None:
     """Describe groups: offsets and lag, members or state, and why members left."""
     if offsets + members + state > 1:
@@ -108,7 +110,7 @@ def describe(
                 text = group_tables.members(group, verbose)
             else:
                 rows = rows_of(cluster, groups, group, _now_ms())
-                text = group_tables.offsets(group_id, rows, verbose) if rows else ""
+                text = group_tables.offsets(group_id, rows, verbose, lag_time=not no_lag_time) if rows else ""
             if text:
                 click.echo(f"\n{text}")
             if group.notes:

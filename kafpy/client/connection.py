@@ -93,6 +93,11 @@ class Connection:
         answer = self._exchange(api.API_VERSIONS, 0, api.API_VERSIONS.request())
         return {each.api_key: range(each.min_version, each.max_version + 1) for each in answer.api_keys}
 
+    @property
+    def api_versions(self) -> dict[int, range]:
+        """What the broker says that it speaks, by API key."""
+        return dict(self._versions)
+
     def serves(self, asked: api.Api) -> bool:
         return asked.key in self._versions
 

@@ -85,7 +85,7 @@ def test_what_is_in_them() -> None:
 
 
 def test_a_tagged_struct_that_is_null() -> None:
-    """As a broker of Apache Kafka 4.3 wrote it: null in so many words (uvarint 0), since its default is an empty struct."""
+    """As a broker of Apache Kafka 4.3 wrote it: null in so many words (uvarint 0), for its default is an empty one."""
     value = (
         b"\0\0\0\0\x11console-consumer\x0b/127.0.0.1\2\2z\1\0\4\x93\xe0\0"  # up to the assignor
         b"\1\0\1\0"  # one tagged field, number 0, one byte
