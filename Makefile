@@ -5,7 +5,7 @@ CORE := $(wildcard core/*.pyx core/*.pxi core/c/* kafpy/_core/*.pxd)
 MODULES := $(patsubst kafpy/_core/%.pyi,kafpy._core.%,$(wildcard kafpy/_core/*.pyi))
 PORT ?= 9092
 
-.PHONY: help build run test test-slow fuzz peers check lint types contracts bench cost cost-scenarios cost-groups asan tsan clean
+.PHONY: help build run test test-slow fuzz peers check lint types contracts bench cost cost-scenarios cost-groups cost-commands asan tsan clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +64,9 @@ cost-scenarios: build ## the same request with 10,000 partitions, 10 GB, Metadat
 
 cost-groups: build ## members of groups, commits beside produce, loading offsets; COST='--only members' and more
 	$(BIN)/python -m bench.cost.groups $(COST)
+
+cost-commands: build ## processor time of each kafpy command
+	$(BIN)/python -m bench.cost.commands $(COST)
 
 asan: build ## the core's tests under AddressSanitizer
 	ci/asan

@@ -172,12 +172,19 @@ cdef bint index_full(Segment* active, int64_t room) noexcept nogil:
     return active.index.offset_count >= room // 8 or active.index.time_count >= room // 12 - 1
 
 
+cdef int64_t roll_ms(CLog* log, const Segment* active) noexcept nogil:
+    """segment.ms less a random part of segment.jitter.ms (LogConfig.randomSegmentJitter)."""
+    if log.settings.segment_jitter_ms == 0:
+        return log.settings.segment_ms
+    return log.settings.segment_ms - <int64_t>active.luck % min(log.settings.segment_jitter_ms, log.settings.segment_ms)
+
+
 cdef bint must_roll(CLog* log, Segment* active, int64_t position, const BatchInfo* info, int64_t next_offset) noexcept nogil:
     """LogSegment.shouldRoll: too large, too old by the batches' own time, index full, or offsets out of an int32's reach."""
     if position == 0:
         return False
     return (position + info.size > log.settings.segment_bytes
-            or (active.first_timestamp >= 0 and info.max_timestamp - active.first_timestamp > log.settings.segment_ms)
+            or (active.first_timestamp >= 0 and info.max_timestamp - active.first_timestamp > roll_ms(log, active))
             or index_full(active, log.settings.segment_index_bytes)
             or next_offset + info.last_offset_delta - active.base_offset > 0x7FFFFFFF)
 
@@ -371,7 +378,7 @@ cdef bint roll_is_near(CLog* log, const Segment* active) noexcept nogil:
     """Half full, or almost as old as it may get. Segments below a mebibyte that fill up are too many to prepare for."""
     return ((active.size >= MEBIBYTE and active.size > log.settings.segment_bytes // 2)
             or (active.first_timestamp >= 0
-                and active.max_timestamp - active.first_timestamp > log.settings.segment_ms - log.settings.segment_ms // 64))
+                and active.max_timestamp - active.first_timestamp > roll_ms(log, active) - log.settings.segment_ms // 64))
 
 
 cdef void start_job(CLog* log, LogJob* job) noexcept nogil:

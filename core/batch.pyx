@@ -29,12 +29,13 @@ from libc.string cimport memcpy
 
 from kafpy._core.bytes cimport get16, get32, get64, put16, put32, put64
 from kafpy._core.crc32c cimport crc32c
+from kafpy._core.records cimport (
+    Record, Slice, put_slice, put_varlong, read_record, slice_bytes, slice_size, unlikely, varlong_size, walk_headers,
+)
 
 
 cdef extern from * nogil:
-    bint unlikely(bint condition) noexcept
     bint __builtin_add_overflow(int64_t a, int64_t b, int64_t* sum) noexcept
-    int __builtin_clzll(unsigned long long x) noexcept
     bint __builtin_sub_overflow(int64_t a, int64_t b, int64_t* difference) noexcept
 
 
@@ -56,7 +57,6 @@ cdef enum:
     TRANSACTIONAL = 16
     CONTROL = 32
 
-    LEAST_RECORD_BODY = 6  # attributes and five one-byte varints
     # No codec packs records, whose offset deltas all differ, anywhere near this densely: a bound for the count of a
     # batch that is not opened.
     MOST_RECORDS_PER_COMPRESSED_BYTE = 1024

@@ -99,33 +99,6 @@ cdef struct Rows:
     const Slice* header_values
 
 
-cdef inline int64_t varlong_size(int64_t value) noexcept nogil:
-    cdef uint64_t raw = (<uint64_t>value << 1) ^ <uint64_t>(value >> 63)
-    return (9 * (64 - __builtin_clzll(raw | 1)) + 64) >> 6  # ceil(bits / 7)
-
-
-cdef inline uint8_t* put_varlong(uint8_t* p, int64_t value) noexcept nogil:
-    cdef uint64_t raw = (<uint64_t>value << 1) ^ <uint64_t>(value >> 63)
-    while raw >= 0x80:
-        p[0] = <uint8_t>(raw | 0x80)
-        raw >>= 7
-        p += 1
-    p[0] = <uint8_t>raw
-    return p + 1
-
-
-cdef inline int64_t slice_size(const Slice* field) noexcept nogil:
-    return varlong_size(field.size) + (field.size if field.size > 0 else 0)
-
-
-cdef inline uint8_t* put_slice(uint8_t* p, const Slice* field) noexcept nogil:
-    p = put_varlong(p, field.size)
-    if field.size > 0:
-        memcpy(p, field.data, <size_t>field.size)
-        p += field.size
-    return p
-
-
 cdef inline int64_t delta_of(const Rows* rows, int64_t row) noexcept nogil:
     return <int64_t>(<uint64_t>rows.timestamps[row] - <uint64_t>rows.timestamps[0])
 

@@ -25,7 +25,7 @@ from kafpy._core.posix cimport *
 from kafpy._core.producers cimport Producer, producers_note, producers_replay
 from kafpy._core.runtime cimport Runtime, clock_wall_ms
 from kafpy._core.segment cimport *
-from kafpy._core.truncate cimport OFFSET_BEYOND, log_delete_records, log_truncate
+from kafpy._core.truncate cimport OFFSET_BEYOND, log_delete_records, log_delete_segments, log_truncate
 from kafpy._core.upkeep cimport *
 
 SEGMENT_NAME = re.compile(r"(\d{20})\.log")
@@ -57,11 +57,11 @@ cdef class Log:
 
     cdef void set_defaults(self):
         self.c.settings = LogSettings(
-            segment_bytes=1 << 30, segment_ms=604800000, index_interval_bytes=4096, segment_index_bytes=10485760,
+            segment_bytes=1 << 30, segment_ms=604800000, segment_jitter_ms=0, index_interval_bytes=4096, segment_index_bytes=10485760,
             max_message_bytes=1048588, log_append_time=False, before_max_ms=0x7FFFFFFFFFFFFFFF, after_max_ms=3600000,
             flush_messages=0x7FFFFFFFFFFFFFFF, keys_required=False, open_batches=False, target_codec=-1, producer_expiry_ms=86400000)
 
-    def configure(self, *, segment_bytes=None, segment_ms=None, index_interval_bytes=None, segment_index_bytes=None,
+    def configure(self, *, segment_bytes=None, segment_ms=None, segment_jitter_ms=None, index_interval_bytes=None, segment_index_bytes=None,
                   max_message_bytes=None, log_append_time=None, before_max_ms=None, after_max_ms=None,
                   flush_messages=None, keys_required=None, open_batches=None, target_codec=None,
                   producer_expiry_ms=None):
@@ -73,6 +73,7 @@ cdef class Log:
         # A position is an int32 in the index file, so a segment ends below 2 GiB whatever is asked for.
         s.segment_bytes = s.segment_bytes if segment_bytes is None else min(segment_bytes, 0x7FFFFFFF)
         s.segment_ms = s.segment_ms if segment_ms is None else segment_ms
+        s.segment_jitter_ms = s.segment_jitter_ms if segment_jitter_ms is None else segment_jitter_ms
         s.index_interval_bytes = s.index_interval_bytes if index_interval_bytes is None else index_interval_bytes
         s.segment_index_bytes = s.segment_index_bytes if segment_index_bytes is None else segment_index_bytes
         s.max_message_bytes = s.max_message_bytes if max_message_bytes is None else max_message_bytes
@@ -100,7 +101,7 @@ cdef class Log:
         bases = [int(m[1]) for m in map(SEGMENT_NAME.fullmatch, names) if m]
         for name in names:
             stem, _, suffix = name.partition(".")
-            if name == "next" or suffix in ("index.tmp", "timeindex.tmp") or (
+            if name == "next" or suffix.endswith(".deleted") or suffix in ("index.tmp", "timeindex.tmp") or (
                     suffix in ("index", "timeindex") and stem.isdigit() and int(stem) not in bases):
                 os.unlink(os.path.join(self.directory, name))
         for at, base in enumerate(bases or [0]):
@@ -382,6 +383,25 @@ cdef class Log:
             log_unlock(&self.c.lock)
         return largest
 
+    def segments(self):
+        """Base offset, bytes and largest timestamp (-1: none) of each, the active one last."""
+        cdef list found = []
+        cdef Segment* copy
+        cdef int32_t i, count
+        with nogil:                # no Python object is made under the lock: the GIL could change hands
+            log_lock(&self.c.lock)
+            count = self.c.segment_count
+            copy = <Segment*>malloc(count * sizeof(Segment))
+            for i in range(count if copy != NULL else 0):
+                copy[i] = self.c.segments[i][0]
+            log_unlock(&self.c.lock)
+        if copy == NULL:
+            raise MemoryError
+        for i in range(count):
+            found.append((copy[i].base_offset, copy[i].size, copy[i].max_timestamp))
+        free(copy)
+        return found
+
     # ---- changes
 
     def truncate(self, int64_t offset):
@@ -402,6 +422,21 @@ cdef class Log:
         if start < 0:
             raise OSError(EIO, "cannot delete records of the log", self.directory)
         return start
+
+    def delete_segments(self, int64_t start):
+        """Drop whole segments up to `start`; the log's new start, and the base offsets of those that are set aside."""
+        cdef int64_t* gone = NULL
+        cdef int64_t result
+        cdef int32_t i, count = 0
+        with nogil:
+            result = log_delete_segments(self.c, start, &gone, &count)
+        bases = [gone[i] for i in range(count)]
+        free(gone)
+        if result == OFFSET_BEYOND:
+            raise IndexError(f"offset {start} is beyond the high watermark")
+        if result < 0:
+            raise OSError(EIO, "cannot delete segments of the log", self.directory)
+        return result, bases
 
     def lead(self, bint leader):
         """Whether appends are taken; otherwise they get NOT_LEADER_OR_FOLLOWER. On return none is under way."""

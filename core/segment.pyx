@@ -4,7 +4,7 @@ Nothing here locks: a segment belongs to its log. Reading batches off a file (`b
 by loading after a clean stop, and by look-ups beside the index.
 """
 
-from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from kafpy._core.atomic cimport atomic_add32
 from kafpy._core.bytes cimport get32, get64
@@ -52,7 +52,15 @@ cdef Segment* segment_new(int64_t base_offset) noexcept nogil:
     if segment != NULL:
         segment.base_offset = segment.end_offset = base_offset
         segment.max_timestamp = segment.max_timestamp_offset = segment.first_timestamp = -1
+        segment.luck = draw_luck()
     return segment
+
+
+cdef uint32_t draw_luck() noexcept nogil:
+    """Segments that begin together must not end together; more than that is not asked of it."""
+    cdef timespec now
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    return <uint32_t>((<uint64_t>now.tv_nsec * 0x9E3779B97F4A7C15ULL) >> 32)
 
 
 cdef void segment_free(Segment* segment) noexcept nogil:

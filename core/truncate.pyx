@@ -7,7 +7,7 @@ refused as by a broker that does not lead the partition: a leader's log is never
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memmove, memset
-from kafpy._core.append cimport drop_segment, go_offline, log_announce
+from kafpy._core.append cimport disk_failed, drop_segment, go_offline, log_announce, roll
 from kafpy._core.locate cimport open_segment, segment_holding
 from kafpy._core.partition cimport *
 from kafpy._core.posix cimport *
@@ -164,6 +164,43 @@ cdef int64_t log_delete_records(CLog* log, int64_t offset) noexcept nogil:
     return start
 
 
+cdef int64_t log_delete_segments(CLog* log, int64_t start, int64_t** gone, int32_t* count) noexcept nogil:
+    """Drop whole segments up to `start`, the active one too where that is the end of the log: then a new one begins there first.
+
+    Their files are set aside under names with `.deleted` (LocalLog.deleteSegmentFiles), their base offsets in `gone`, which is
+    the caller's to free. The log's start, or as log_delete_records.
+    """
+    cdef int64_t result = LOG_FAILED
+    cdef bint rolled = False, good = True
+    count[0] = 0
+    pthread_mutex_lock(&log.disk)
+    log_lock(&log.lock)
+    gone[0] = <int64_t*>malloc((log.segment_count + 1) * sizeof(int64_t))
+    if gone[0] != NULL and not log.closed and not log.offline:
+        if start > log.high_watermark:
+            result = OFFSET_BEYOND
+        else:
+            if start == log.log_end_offset and log.segments[log.segment_count - 1].size > 0:
+                rolled = roll(log)
+                good = rolled
+                if not good:
+                    disk_failed(log)
+            if good:
+                count[0] = drop_below(log, start, gone[0])
+                log.log_start_offset = max(log.log_start_offset, log.segments[0].base_offset)
+                log.dirty = log.dirty or count[0] > 0
+                result = log.log_start_offset
+    log_unlock(&log.lock)
+    # Without the new segment's file a log that lost its only one would begin at 0 again.
+    if (rolled and not sync_directory(log.directory)) or not set_files_aside(log, gone[0], count[0]):
+        result = LOG_FAILED
+        log_lock(&log.lock)
+        go_offline(log)
+        log_unlock(&log.lock)
+    pthread_mutex_unlock(&log.disk)
+    return result
+
+
 cdef int32_t drop_below(CLog* log, int64_t start, int64_t* gone) noexcept nogil:
     """Under both locks; the active segment stays. `gone`: base offsets of what was dropped."""
     cdef int32_t count = 0
@@ -189,4 +226,22 @@ cdef bint remove_files(CLog* log, const int64_t* gone, int32_t count) noexcept n
         unlink(path)
         segment_path(path, 4200, log.directory, gone[i], b".timeindex")
         unlink(path)
+    return True
+
+
+cdef bint set_aside(CLog* log, int64_t base, const char* suffix) noexcept nogil:
+    cdef char[4200] path
+    cdef char[4220] aside
+    segment_path(path, 4200, log.directory, base, suffix)
+    snprintf(aside, 4220, b"%s.deleted", path)
+    return rename(path, aside) == 0 or errno == ENOENT
+
+
+cdef bint set_files_aside(CLog* log, const int64_t* gone, int32_t count) noexcept nogil:
+    """The oldest first, as in remove_files; a segment that was sealed a moment ago has no index files yet."""
+    cdef int32_t i
+    for i in range(count):
+        if not set_aside(log, gone[i], b".log") or not set_aside(log, gone[i], b".index") \
+                or not set_aside(log, gone[i], b".timeindex"):
+            return False
     return True

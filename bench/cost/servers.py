@@ -89,7 +89,8 @@ def limit(directory: Path, capacity: int) -> Iterator[Server]:
 @contextmanager
 def kafpy(directory: Path) -> Iterator[Server]:
     """This source tree's broker. It finds again what an earlier one left in `directory`."""
-    command: list[str | Path] = [sys.executable, "-m", "kafpy.cli.main", "serve", "--data", directory, "--port", "0"]
+    program = [sys.executable, "-m", "kafpy.cli.main"]
+    command = [*program, "serve", "--log-level", "warning", "--data", directory, "--port", "0"]
     with _running(command, "kafpy ready on ") as (process, address):
         host, _, port = address.rpartition(":")
         yield Server(host, int(port), (process.pid,))

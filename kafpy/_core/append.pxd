@@ -18,5 +18,6 @@ cdef void go_offline(CLog* log) noexcept nogil                   # under the loc
 cdef void disk_failed(CLog* log) noexcept nogil                 # the same, unless it was for want of descriptors
 cdef void log_fail(CLog* log, int error) noexcept nogil
 cdef void seal_active(CLog* log) noexcept nogil
+cdef bint roll(CLog* log) noexcept nogil                         # under the lock
 cdef bint add_segment(CLog* log, Segment* segment) noexcept nogil
 cdef void drop_segment(CLog* log, Segment* segment) noexcept nogil

@@ -38,6 +38,7 @@ class Log:
         *,
         segment_bytes: int | None = None,
         segment_ms: int | None = None,
+        segment_jitter_ms: int | None = None,
         index_interval_bytes: int | None = None,
         segment_index_bytes: int | None = None,
         max_message_bytes: int | None = None,
@@ -89,6 +90,9 @@ class Log:
     def segment_count(self) -> int: ...
     @property
     def size(self) -> int: ...
+    def segments(self) -> list[tuple[int, int, int]]:
+        """Base offset, bytes and largest timestamp (-1: none) of each, the active one last."""
+
     def append(self, records: bytes) -> tuple[int, int, int]:
         """Append one batch with every check a client's would get: (error code, base offset, append time or -1)."""
 
@@ -115,6 +119,13 @@ class Log:
         """Move the log's start up to `offset`, -1: the high watermark; the new start. IndexError beyond the watermark.
 
         Segments wholly below the start are removed; those who read them go on.
+        """
+
+    def delete_segments(self, start: int) -> tuple[int, list[int]]:
+        """Drop whole segments up to `start`; where that is the log's end, the active one too: a new one begins there.
+
+        The log's new start, and the base offsets of the segments that are gone; their files are still there, under
+        names that end in `.deleted`. Who reads them goes on. IndexError beyond the high watermark.
         """
 
     def lead(self, leader: bool) -> None:

@@ -48,6 +48,7 @@ cdef struct Append:                # one batch on its way into a log
 cdef struct LogSettings:           # fixed-width copies of topic settings
     int64_t segment_bytes
     int64_t segment_ms
+    int64_t segment_jitter_ms      # up to this much of segment_ms is taken from it, for each segment another part
     int32_t index_interval_bytes
     int64_t segment_index_bytes
     int32_t max_message_bytes

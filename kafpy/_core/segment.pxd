@@ -1,5 +1,5 @@
 # A Segment belongs to its log and is guarded by the log's mutex; a SegmentFile is shared by counted references.
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from kafpy._core.batch cimport BatchInfo
 from kafpy._core.index cimport SparseIndex
 from kafpy._core.runtime cimport CRuntime, Job
@@ -25,6 +25,7 @@ cdef struct Segment:
     int64_t allocated          # space taken from the file system up to here
     int64_t paced              # write-back was started up to here
     int64_t written_from       # from here on this process wrote it, so it is likely to be in the page cache
+    uint32_t luck              # random; its part of the log's jitter
     int64_t used               # look-up counter of its log, to drop the least used index
     bint sealed
     bint flushed               # sealed and on the disk

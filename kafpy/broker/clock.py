@@ -14,11 +14,12 @@ class BrokerClock(trio.abc.Clock):
     def __init__(self, runtime: Runtime, planes: Planes) -> None:
         self._runtime = runtime
         self._planes = planes
-        self._token: trio.lowlevel.TrioToken | None = None
+        self.token: trio.lowlevel.TrioToken | None = None
+        """Of the loop that runs by this clock; None before it does."""
 
     def start_clock(self) -> None:
         """Trio calls this inside run(), once; before it there is no loop to wake."""
-        self._token = trio.lowlevel.current_trio_token()
+        self.token = trio.lowlevel.current_trio_token()
 
     def current_time(self) -> float:
         return self._runtime.monotonic_ns() / 1e9
@@ -30,8 +31,8 @@ class BrokerClock(trio.abc.Clock):
         """From any thread."""
         self._runtime.advance(ms)
         self._planes.wake()
-        if self._token is not None:
-            self._token.run_sync_soon(_wake, idempotent=True)
+        if self.token is not None:
+            self.token.run_sync_soon(_wake, idempotent=True)
 
 
 def _wake() -> None:

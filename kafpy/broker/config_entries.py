@@ -18,8 +18,15 @@ from kafpy.broker.topic_config import CONFIGS, Config, Effective
 DYNAMIC_TOPIC, DYNAMIC_BROKER, DYNAMIC_DEFAULT_BROKER, STATIC_BROKER, DEFAULT = range(1, 6)
 """ConfigSource."""
 
-_ROLL = ("log.roll.ms", "log.roll.hours")
-_SAME = {"log.roll.ms": _ROLL, "log.roll.hours": _ROLL}
+_SAME = {
+    name: names
+    for names in (
+        ("log.roll.ms", "log.roll.hours"),
+        ("log.roll.jitter.ms", "log.roll.jitter.hours"),
+        ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
+    )
+    for name in names
+}
 
 
 class Synonym(NamedTuple):

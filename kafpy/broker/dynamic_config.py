@@ -28,6 +28,9 @@ DYNAMIC = frozenset(
         "log.message.timestamp.after.max.ms",
         "log.message.timestamp.before.max.ms",
         "log.message.timestamp.type",
+        "log.retention.bytes",
+        "log.retention.ms",
+        "log.roll.jitter.ms",
         "log.roll.ms",
         "log.segment.bytes",
         "log.segment.delete.delay.ms",
@@ -59,8 +62,11 @@ def validate(configs: Mapping[str, str]) -> None:
     if fixed:
         raise MetadataError(INVALID_REQUEST, f"Cannot update these configs dynamically: [{', '.join(fixed)}]")
     try:
-        if effective(Settings(), configs).compression_gzip_level == 0:
+        settings = effective(Settings(), configs)
+        if settings.compression_gzip_level == 0:
             raise SettingError("Invalid value 0 for configuration compression.gzip.level: -1 or 1 to 9")
+        if settings.retention_ms == 0:
+            raise SettingError("log.retention.ms must be unlimited (-1) or, equal or greater than 1")
     except SettingError as error:
         raise MetadataError(INVALID_REQUEST, str(error)) from None
 

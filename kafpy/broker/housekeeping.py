@@ -1,7 +1,9 @@
-"""What the broker does unasked: checkpoints, idle logs' space, removing deleted folders, taking directories offline."""
+"""What the broker does unasked: checkpoints, retention, idle logs' space, removing what was set aside, taking
+directories offline."""
 
 import logging
 import os
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import trio
@@ -14,13 +16,29 @@ from kafpy.storage.directories import remove
 
 logger = logging.getLogger(__name__)
 
-IDLE_SECONDS = 60
+IDLE_MS = 60_000
+
+
+async def _repeat(work: Callable[[], Awaitable[object]], interval_ms: Callable[[], int], first_ms: int) -> None:
+    """From the beginning of one time to that of the next, so that a clock that is moved on meanwhile is noticed."""
+    due = trio.current_time() + first_ms / 1000
+    while True:
+        await trio.sleep_until(due)
+        due = trio.current_time() + interval_ms() / 1000
+        await work()
 
 
 async def write_checkpoints(partitions: Partitions, settings: Settings) -> None:
-    while True:
-        await trio.sleep(settings.log_flush_offset_checkpoint_interval_ms / 1000)
-        await trio.to_thread.run_sync(partitions.write_checkpoints)
+    interval = settings.log_flush_offset_checkpoint_interval_ms
+    await _repeat(lambda: trio.to_thread.run_sync(partitions.write_checkpoints), lambda: interval, interval)
+
+
+async def delete_old_segments(state: BrokerState) -> None:
+    await _repeat(
+        state.delete_old_segments,
+        lambda: state.settings.log_retention_check_interval_ms,
+        state.settings.log_initial_task_delay_ms,
+    )
 
 
 async def watch_directories(failures_fd: int, state: BrokerState, planes: Planes) -> None:
@@ -52,13 +70,11 @@ def _tell_refusals(planes: Planes, told: tuple[int, int]) -> tuple[int, int]:
 
 async def release_idle_space(partitions: Partitions) -> None:
     """A log that was busy a minute ago and is not now gives back what was allocated ahead of it."""
-    while True:
-        await trio.sleep(IDLE_SECONDS)
-        await trio.to_thread.run_sync(partitions.release_idle_space)
+    await _repeat(lambda: trio.to_thread.run_sync(partitions.release_idle_space), lambda: IDLE_MS, IDLE_MS)
 
 
-async def remove_after(delay_ms: int, folders: list[Path]) -> None:
-    """What a stop leaves behind is removed at the next start."""
+async def remove_after(delay_ms: int, aside: list[Path]) -> None:
+    """Files and folders. What a stop leaves behind is removed at the next start."""
     await trio.sleep(delay_ms / 1000)
-    for folder in folders:
-        await trio.to_thread.run_sync(remove, folder)
+    for path in aside:
+        await trio.to_thread.run_sync(remove, path)

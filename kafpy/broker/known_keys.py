@@ -84,16 +84,6 @@ _REASONS = {
         log.dir.failure.timeout.ms                          long:1    30000
         cordoned.log.dirs                                   list
     """,
-    "there is no retention yet": """
-        log.retention.ms                                    long
-        log.retention.minutes                               int
-        log.retention.hours                                 int       168
-        log.retention.bytes                                 long      -1
-        log.retention.check.interval.ms                     long:1    300000
-        log.initial.task.delay.ms                           long:0    30000
-        log.roll.jitter.ms                                  long:0
-        log.roll.jitter.hours                               int:0     0
-    """,
     "there is no compaction yet": """
         log.cleaner.enable                                  flag      true
         log.cleaner.threads                                 int:0     1

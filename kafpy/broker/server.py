@@ -49,6 +49,8 @@ class Broker:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self.state: BrokerState | None = None
+        """From the beginning of serve() on; belongs to its loop."""
         with ExitStack() as undo:
             self.runtime = Runtime()
             undo.callback(self.runtime.close)
@@ -119,7 +121,7 @@ class Broker:
     async def serve(self) -> None:
         """Until cancelled, or until every directory is offline. Runs under self.clock."""
         async with trio.open_nursery() as nursery:
-            state = BrokerState(
+            self.state = state = BrokerState(
                 settings=self.settings,
                 cluster_id=self._store.cluster_id(),
                 image=self._image,
@@ -128,12 +130,14 @@ class Broker:
                 remove_later=lambda folders, delay: nursery.start_soon(housekeeping.remove_after, delay, folders),
                 limit=partial(limits.apply, self.planes),
                 groups=self._groups,
+                wall_ms=self.runtime.wall_ms,
                 start_soon=lambda work: nursery.start_soon(work),
             )
             state.advertise({bound.port: bound.listener.name for bound in self._bound})
             self.partitions.fail_directories()
             await state.lose_leaders()
             nursery.start_soon(housekeeping.write_checkpoints, self.partitions, self.settings)
+            nursery.start_soon(housekeeping.delete_old_segments, state)
             nursery.start_soon(housekeeping.release_idle_space, self.partitions)
             nursery.start_soon(housekeeping.remove_after, 0, self._left_behind)
             nursery.start_soon(self._groups.serve)

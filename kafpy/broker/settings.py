@@ -36,6 +36,7 @@ COMPRESSION_TYPES = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"
 TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
 ASSIGNORS = ("uniform", "range")
 MIGRATIONS = ("bidirectional", "upgrade", "downgrade", "disabled")
+MINUTE_MS = 60_000
 HOUR_MS = 3_600_000
 
 
@@ -90,6 +91,12 @@ class Settings:
     log_segment_bytes: int = key("log.segment.bytes", Whole(1048576), 1073741824)
     log_roll_ms: int | None = key("log.roll.ms", long(1), None)
     log_roll_hours: int = key("log.roll.hours", Whole(1), 168)
+    log_roll_jitter_ms: int | None = key("log.roll.jitter.ms", long(0), None)
+    log_roll_jitter_hours: int = key("log.roll.jitter.hours", Whole(0), 0)
+    log_retention_ms: int | None = key("log.retention.ms", long(-(2**63)), None)
+    log_retention_minutes: int | None = key("log.retention.minutes", Whole(), None)
+    log_retention_hours: int = key("log.retention.hours", Whole(), 168)
+    log_retention_bytes: int = key("log.retention.bytes", long(-(2**63)), -1)
     log_index_size_max_bytes: int = key("log.index.size.max.bytes", Whole(4), 10485760)
     log_index_interval_bytes: int = key("log.index.interval.bytes", Whole(0), 4096)
     log_flush_interval_messages: int = key("log.flush.interval.messages", long(1), LONG_MAX)
@@ -128,6 +135,8 @@ class Settings:
     group_consumer_migration_policy: str = key("group.consumer.migration.policy", Choice(MIGRATIONS), "bidirectional")
     # housekeeping
     num_recovery_threads_per_data_dir: int = key("num.recovery.threads.per.data.dir", Whole(1), 2)
+    log_retention_check_interval_ms: int = key("log.retention.check.interval.ms", long(1), 300000)
+    log_initial_task_delay_ms: int = key("log.initial.task.delay.ms", long(0), 30000)
     log_flush_offset_checkpoint_interval_ms: int = key("log.flush.offset.checkpoint.interval.ms", Whole(1), 60000)
     # sight
     http_listener: str | None = key("kafpy.http.listener", Address(), None)
@@ -143,6 +152,19 @@ class Settings:
     @property
     def segment_ms(self) -> int:
         return self.log_roll_ms if self.log_roll_ms is not None else self.log_roll_hours * HOUR_MS
+
+    @property
+    def segment_jitter_ms(self) -> int:
+        return self.log_roll_jitter_ms if self.log_roll_jitter_ms is not None else self.log_roll_jitter_hours * HOUR_MS
+
+    @property
+    def retention_ms(self) -> int:
+        """-1: for ever, as for anything below 0."""
+        if self.log_retention_ms is not None:
+            return max(self.log_retention_ms, -1)
+        if self.log_retention_minutes is not None:
+            return max(self.log_retention_minutes * MINUTE_MS, -1)
+        return max(self.log_retention_hours * HOUR_MS, -1)
 
     def client_listeners(self) -> list[Listener]:
         protocols, controllers = self.listener_security_protocol_map, self.controller_listener_names
@@ -167,6 +189,7 @@ _ORDERED = (
     ("group.consumer.heartbeat.interval.ms", "group.consumer.session.timeout.ms"),
 )
 """Keys whose value is not above that of another (GroupCoordinatorConfig)."""
+_RETENTION = ("log.retention.ms", "log.retention.minutes", "log.retention.hours")
 _SYNONYMS = {"broker.id": "node.id"}
 
 
@@ -253,6 +276,9 @@ def _check_together(settings: Settings, places: Mapping[str, str]) -> None:
             name = low
             if getattr(settings, honoured()[low].name) > getattr(settings, honoured()[high].name):
                 raise SettingError(f"{high} must be greater than or equal to {low}")
+        name = next((each for each in _RETENTION if each in settings.written), _RETENTION[-1])
+        if settings.retention_ms == 0:
+            raise SettingError(f"{name} must be unlimited (-1) or, equal or greater than 1")
         name = "compression.gzip.level"
         if settings.compression_gzip_level == 0:
             raise SettingError("Invalid value 0 for configuration compression.gzip.level: -1 or 1 to 9")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import trio
 
-from kafpy.broker import config_entries, dynamic_config, topic_config
+from kafpy.broker import config_entries, dynamic_config, retention, topic_config
 from kafpy.broker.config_entries import Entry, Layers, TopicEntries
 from kafpy.broker.group_coordinator import GroupCoordinator
 from kafpy.broker.mutation_quota import MutationQuota
@@ -48,10 +48,11 @@ class BrokerState:
         remove_later: Callable[[list[Path], int], None],
         limit: Callable[[Settings, Image], None],
         groups: GroupCoordinator,
+        wall_ms: Callable[[], int],
         start_soon: Callable[[Callable[[], Awaitable[None]]], None] | None = None,
     ) -> None:
-        """`remove_later`: folders, and after how many milliseconds. `limit`: has the planes follow changed limits.
-        Without `start_soon`, whoever asks for a move of a replica waits for its end."""
+        """`remove_later`: files and folders, and after how many milliseconds. `limit`: has the planes follow changed
+        limits. Without `start_soon`, whoever asks for a move of a replica waits for its end."""
         self._static = settings
         self.settings = settings_now(settings, image)
         self.node_id = settings.node_id
@@ -62,6 +63,7 @@ class BrokerState:
         self._store = store
         self._remove_later = remove_later
         self._limit = limit
+        self._wall_ms = wall_ms
         self._mutations = MutationQuota(
             settings.controller_quota_window_num * settings.controller_quota_window_size_seconds
         )
@@ -244,6 +246,16 @@ class BrokerState:
                 if isinstance(start, int):
                     logger.info("records of %s-%d are deleted, it begins at %d", name, index, start)
             return results
+
+    async def delete_old_segments(self) -> None:
+        """What retention has over is gone for clients when this returns; its files go later."""
+        async with self._changing:
+            with trio.CancelScope(shield=True):
+                aside = await trio.to_thread.run_sync(
+                    retention.delete_old_segments, self.partitions, self.image, self.settings, self._wall_ms()
+                )
+            for delay, files in aside.items():
+                self._remove_later(files, delay)
 
     async def describe_directories(self) -> tuple[list[Contents], dict[TopicPartition, Future]]:
         """What they hold, and which partitions are on their way into them."""

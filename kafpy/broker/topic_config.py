@@ -38,6 +38,12 @@ _THROTTLED = re.compile(r"[0-9]+:[0-9]+")
 _LOCAL_RETENTION = Whole(-2, LONG_MAX)
 
 
+_FINEST = {
+    "segment_ms": "log.roll.ms",
+    "segment_jitter_ms": "log.roll.jitter.ms",
+    "retention_ms": "log.retention.ms",
+}
+"""Where several keys give a setting."""
 _NAMES = {field.name: name for name, field in honoured().items()}
 
 
@@ -54,7 +60,7 @@ class Config(NamedTuple):
         """The broker key that the default comes from (ServerTopicConfigSynonyms)."""
         if self.setting is None:
             return self.broker_key
-        return "log.roll.ms" if self.setting == "segment_ms" else _NAMES[self.setting]
+        return _FINEST.get(self.setting) or _NAMES[self.setting]
 
 
 CONFIGS: Mapping[str, Config] = {
@@ -74,6 +80,9 @@ CONFIGS: Mapping[str, Config] = {
     "segment.bytes": Config(Whole(1048576), "log_segment_bytes"),
     "segment.index.bytes": Config(Whole(4), "log_index_size_max_bytes"),
     "segment.ms": Config(Whole(1, LONG_MAX), "segment_ms"),
+    "segment.jitter.ms": Config(_LONG, "segment_jitter_ms"),
+    "retention.bytes": Config(_RETENTION, "log_retention_bytes"),
+    "retention.ms": Config(_RETENTION, "retention_ms"),
     "delete.retention.ms": Config(_LONG, None, "log.cleaner.delete.retention.ms", "86400000"),
     "file.delete.delay.ms": Config(_LONG, "log_segment_delete_delay_ms"),
     "flush.ms": Config(_LONG, default=str(LONG_MAX)),
@@ -88,9 +97,6 @@ CONFIGS: Mapping[str, Config] = {
     "remote.log.copy.disable": Config(Flag(), default="false"),
     "remote.log.delete.on.disable": Config(Flag(), default="false"),
     "remote.storage.enable": Config(Flag(), default="false"),
-    "retention.bytes": Config(_RETENTION, None, "log.retention.bytes", "-1"),
-    "retention.ms": Config(_RETENTION, default="604800000"),
-    "segment.jitter.ms": Config(_LONG, default="0"),
     "unclean.leader.election.enable": Config(Flag(), None, "unclean.leader.election.enable", "false"),
 }
 
@@ -100,6 +106,7 @@ class LogSettings(TypedDict):
 
     segment_bytes: int
     segment_ms: int
+    segment_jitter_ms: int
     index_interval_bytes: int
     segment_index_bytes: int
     max_message_bytes: int
@@ -214,6 +221,7 @@ class Effective:
         return LogSettings(
             segment_bytes=self.whole("segment.bytes"),
             segment_ms=self.whole("segment.ms"),
+            segment_jitter_ms=self.whole("segment.jitter.ms"),
             index_interval_bytes=self.whole("index.interval.bytes"),
             segment_index_bytes=self.whole("segment.index.bytes"),
             max_message_bytes=self.whole("max.message.bytes"),

@@ -9,6 +9,8 @@ from kafpy.cli.lazy_group import lazy_group
 
 COMMANDS = {
     "serve": ("kafpy.cli.serve", "Run a broker."),
+    "produce": ("kafpy.cli.produce", "Send lines to a topic."),
+    "consume": ("kafpy.cli.consume", "Print messages."),
     "group": ("kafpy.cli.group", "List and describe consumer groups, and change their offsets."),
     "topic": ("kafpy.cli.topic", "Create, list, describe, alter, delete, trim and analyze topics."),
     "config": ("kafpy.cli.config", "Get, set and list configs and quotas; explain settings."),

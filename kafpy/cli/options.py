@@ -1,9 +1,9 @@
 """Options that many commands share: where the cluster is and how to talk to it; how long to wait; how to print.
 
-What counts, first to last: a flag, the environment, --command-config, the profile, localhost:9092.
+What counts, first to last: a flag, the environment, --command-property, --command-config, the profile, localhost:9092.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,19 +16,52 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def bootstrap_option(function: F) -> F:
-    """--bootstrap-server, --command-config and --profile; the command gets `bootstrap`, all three together."""
+    """--bootstrap-server, --command-config and --profile; the command gets `bootstrap`, all of them together."""
 
     @wraps(function)
     def told(bootstrap: str | None, command_config: Path | None, profile: str | None, **others: Any) -> Any:
-        return function(bootstrap=_settings(bootstrap, command_config, profile), **others)
+        return function(bootstrap=_settings(bootstrap, command_config, (), profile), **others)
 
+    return _connection(told, "--command-config")  # type: ignore[return-value]
+
+
+def client_option(older_config: str, older_property: str) -> Callable[[F], F]:
+    """The same for producers and consumers: --command-property besides, and the older names of Kafka's tools."""
+
+    def decorated(function: F) -> F:
+        @wraps(function)
+        def told(
+            bootstrap: str | None,
+            command_config: Path | None,
+            command_property: tuple[str, ...],
+            profile: str | None,
+            **others: Any,
+        ) -> Any:
+            return function(bootstrap=_settings(bootstrap, command_config, command_property, profile), **others)
+
+        with_properties = click.option(
+            "--command-property",
+            older_property,
+            "command_property",
+            multiple=True,
+            metavar="KEY=VALUE",
+            help="One such property, over the file. Repeatable.",
+        )(told)
+        return _connection(with_properties, "--command-config", older_config)  # type: ignore[return-value]
+
+    return decorated
+
+
+def _connection(function: Callable[..., Any], *config_names: str) -> Callable[..., Any]:
     for option in (
         click.option(
             "--profile", envvar="KAFPY_PROFILE", show_envvar=True, metavar="NAME", help="See `kafpy profile`."
         ),
         click.option(
-            "--command-config",
+            *config_names,
+            "command_config",
             type=click.Path(exists=True, dir_okay=False, path_type=Path),
+            metavar="FILE",
             help="Properties of a Kafka client: bootstrap.servers, security.protocol, ssl.*, sasl.* …",
         ),
         click.option(
@@ -41,8 +74,8 @@ def bootstrap_option(function: F) -> F:
             help=f"Brokers to ask first.  [default: {DEFAULT_BOOTSTRAP}]",
         ),
     ):
-        told = option(told)
-    return told  # type: ignore[return-value]
+        function = option(function)
+    return function
 
 
 def timeout_option(function: F) -> F:
@@ -56,7 +89,9 @@ format_option = click.option(
 )
 
 
-def _settings(bootstrap: str | None, command_config: Path | None, profile: str | None) -> ClientSettings:
+def _settings(
+    bootstrap: str | None, command_config: Path | None, pairs: tuple[str, ...], profile: str | None
+) -> ClientSettings:
     from kafpy.cli import profiles
     from kafpy.cli.main import fail
     from kafpy.client import settings
@@ -66,6 +101,7 @@ def _settings(bootstrap: str | None, command_config: Path | None, profile: str |
         properties = profiles.chosen(profile)
         if command_config is not None:
             properties |= read_properties(command_config)
+        properties |= read_pairs(pairs, "--command-property")
         told = settings.from_properties(properties)
     except SettingsError as error:
         fail(str(error))
@@ -82,3 +118,13 @@ def read_properties(path: Path) -> dict[str, str]:
         raise SettingsError(f"{path}: line {error.line}: {error}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"cannot read {path}: {error}") from None
+
+
+def read_pairs(given: Iterable[str], option: str) -> dict[str, str]:
+    found = {}
+    for word in given:
+        key, equals, value = word.partition("=")
+        if not equals or not key:
+            raise click.UsageError(f"{option} {word}: not KEY=VALUE")
+        found[key] = value
+    return found

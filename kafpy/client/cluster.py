@@ -2,9 +2,9 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 from kafpy.client.connection import ClientError, Connection, connect, connect_to, error_name
 from kafpy.client.settings import ClientSettings
@@ -22,11 +22,17 @@ TRY_AGAIN = {
 PAUSE_S = 0.1
 
 
+class ListedOffset(NamedTuple):
+    error_code: int
+    offset: int
+    timestamp: int
+
+
 class Cluster:
     def __init__(self, where: str | ClientSettings, *, timeout_s: float | None = None) -> None:
         self._settings = ClientSettings(where) if isinstance(where, str) else where
-        self._timeout_s = self._settings.timeout_s if timeout_s is None else timeout_s
-        self.first = connect(self._settings, timeout_s=self._timeout_s)
+        self.timeout_s = self._settings.timeout_s if timeout_s is None else timeout_s
+        self.first = connect(self._settings, timeout_s=self.timeout_s)
         self._opened: dict[tuple[str, int], Connection] = {}
 
     def close(self) -> None:
@@ -39,10 +45,17 @@ class Cluster:
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
         self.close()
 
-    def metadata(self, topics: Iterable[str] | None = None) -> Any:
+    def metadata(self, topics: Iterable[str] | None = None, *, create: bool = False) -> Any:
+        """Of these topics or of all; with `create`, brokers that make topics by themselves may do so."""
         request = api.METADATA.request
         listed = None if topics is None else [request.Topic(name=name) for name in topics]
-        return self.first.call(api.METADATA, request(topics=listed, allow_auto_topic_creation=False))
+        asked = request(topics=listed, allow_auto_topic_creation=create)
+        try:
+            return self.first.call(api.METADATA, asked)
+        except ClientError:
+            self.first.close()  # it may be this broker alone that is gone
+            self.first = connect(self._settings, timeout_s=self.timeout_s)
+            return self.first.call(api.METADATA, asked)
 
     def brokers(self) -> list[Connection]:
         return [self._to(each.host, each.port) for each in self.metadata([]).brokers]
@@ -74,30 +87,38 @@ class Cluster:
                 found[topic.name, each.partition_index] = None if leader is None else self._to(*leader)
         return dict(sorted(found.items()))
 
-    def offsets(self, asked: dict[TopicPartition, int]) -> dict[TopicPartition, int]:
+    def offsets(self, asked: Mapping[TopicPartition, int], *, isolation: int = 0) -> dict[TopicPartition, int]:
         """ListOffsets: by time, or LATEST and EARLIEST; -1 where no record is that late. Without a leader: left out."""
+        listed = self.list_offsets(asked, isolation=isolation)
+        return {each: found.offset for each, found in listed.items() if not found.error_code}
+
+    def list_offsets(
+        self, asked: Mapping[TopicPartition, int], *, isolation: int = 0
+    ) -> dict[TopicPartition, ListedOffset]:
+        """The same with errors; LEADER_NOT_AVAILABLE where there is no leader to ask."""
         leaders = self.partitions({topic for topic, _ in asked})
         by_leader: dict[Connection, list[TopicPartition]] = defaultdict(list)
+        found = dict.fromkeys(asked, ListedOffset(ErrorCode.LEADER_NOT_AVAILABLE, -1, -1))
         for each in asked:
             leader = leaders.get(each)
             if leader is not None:
                 by_leader[leader].append(each)
-        found: dict[TopicPartition, int] = {}
         request = api.LIST_OFFSETS.request
         for leader, partitions in by_leader.items():
             topics: dict[str, list[Any]] = defaultdict(list)
             for topic, index in partitions:
                 topics[topic].append(request.Partition(partition_index=index, timestamp=asked[topic, index]))
             listed = [request.Topic(name=name, partitions=parts) for name, parts in topics.items()]
-            for answer in leader.call(api.LIST_OFFSETS, request(replica_id=-1, topics=listed)).topics:
+            body = request(replica_id=-1, isolation_level=isolation, topics=listed)
+            for answer in leader.call(api.LIST_OFFSETS, body).topics:
                 for part in answer.partitions:
-                    if not part.error_code:
-                        found[answer.name, part.partition_index] = part.offset
+                    value = ListedOffset(part.error_code, part.offset, part.timestamp)
+                    found[answer.name, part.partition_index] = value
         return found
 
     def coordinator(self, group_id: str) -> Connection:
         """Waits for one, up to the timeout: a broker makes the groups' topic when it is first asked."""
-        deadline = time.monotonic() + self._timeout_s
+        deadline = time.monotonic() + self.timeout_s
         request = api.FIND_COORDINATOR.request
         while True:
             body = request(key=group_id, key_type=0, coordinator_keys=[group_id])
@@ -113,5 +134,12 @@ class Cluster:
 
     def _to(self, host: str, port: int) -> Connection:
         if (host, port) not in self._opened:
-            self._opened[host, port] = connect_to(host, port, self._settings, timeout_s=self._timeout_s)
+            self._opened[host, port] = self.connect_to(host, port)
         return self._opened[host, port]
+
+    def connect_to(
+        self, host: str, port: int, *, timeout_s: float | None = None, client_id: str | None = None
+    ) -> Connection:
+        """A connection that is the caller's alone, made as the settings say."""
+        settings = self._settings if client_id is None else self._settings._replace(client_id=client_id)
+        return connect_to(host, port, settings, timeout_s=self.timeout_s if timeout_s is None else timeout_s)

@@ -1,6 +1,13 @@
-"""A small blocking client: one connection, one request at a time, versions negotiated by ApiVersions, TLS and SASL."""
+"""A small blocking client: one connection, versions negotiated by ApiVersions, TLS and SASL.
 
+`call` asks and waits. `send` and `receive` take a request and an answer apart, so that several may be under way;
+answers come in the order of the requests.
+"""
+
+import select
 import socket
+from collections import deque
+from collections.abc import Collection
 from types import TracebackType
 from typing import Any
 
@@ -31,6 +38,7 @@ class Connection:
         """Of the broker, where that is known."""
         self._client_id = client_id
         self._correlation_id = 0
+        self._waiting: deque[tuple[int, api.Api, int]] = deque()
         self._socket = self._opened(host, port, timeout_s, security)
         try:
             self._versions = self._negotiated()
@@ -60,7 +68,7 @@ class Connection:
 
     def _authenticate(self, sasl: Sasl) -> None:
         asked = api.SASL_HANDSHAKE.request(mechanism=sasl.mechanism)
-        answer = self._exchange(api.SASL_HANDSHAKE, 1, asked)
+        answer = self.call(api.SASL_HANDSHAKE, asked, version=1)
         if answer.error_code:
             offered = ", ".join(answer.mechanisms) or error_name(answer.error_code)
             raise ClientError(f"{self.address} does not take {sasl.mechanism}; sasl.mechanism can be: {offered}")
@@ -90,7 +98,7 @@ class Connection:
         return f"cannot reach {self.address}: {reason}{hint}"
 
     def _negotiated(self) -> dict[int, range]:
-        answer = self._exchange(api.API_VERSIONS, 0, api.API_VERSIONS.request())
+        answer = self.call(api.API_VERSIONS, api.API_VERSIONS.request(), version=0)
         return {each.api_key: range(each.min_version, each.max_version + 1) for each in answer.api_keys}
 
     @property
@@ -110,13 +118,41 @@ class Connection:
         return common[-1]
 
     def call(self, asked: api.Api, request: Struct, *, version: int | None = None) -> Any:
-        return self._exchange(asked, self.version(asked) if version is None else version, request)
+        self.send(asked, request, version=version)
+        return self.receive()
 
-    def _exchange(self, asked: api.Api, version: int, request: Struct) -> Any:
+    @property
+    def under_way(self) -> int:
+        """Requests without an answer yet."""
+        return len(self._waiting)
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    @property
+    def has_read_ahead(self) -> bool:
+        """Whether TLS holds bytes that the socket does not show as readable any more."""
+        pending = getattr(self._socket, "pending", None)
+        return pending is not None and pending() > 0
+
+    def send(self, asked: api.Api, request: Struct, *, version: int | None = None, answered: bool = True) -> None:
+        """answered=False: for what a broker does not answer, Produce with acks=0."""
+        version = self.version(asked) if version is None else version
         self._correlation_id += 1
         frame = codec.write_request(asked.key, version, self._correlation_id, self._client_id, request)
         try:
             self._socket.sendall(len(frame).to_bytes(4, "big") + frame)
+        except TimeoutError:
+            raise ClientError(f"{self.address} did not take {asked.name} in time") from None
+        except OSError as error:
+            raise self._broken(asked, error) from None
+        if answered:
+            self._waiting.append((self._correlation_id, asked, version))
+
+    def receive(self) -> Any:
+        """The answer to the oldest request that has none yet."""
+        expected, asked, version = self._waiting.popleft()
+        try:
             size = int.from_bytes(self._receive(4), "big")
             if size > MAX_RESPONSE_BYTES:
                 raise ClientError(f"{self.address} does not answer as a Kafka broker does")
@@ -124,10 +160,13 @@ class Connection:
         except TimeoutError:
             raise ClientError(f"{self.address} did not answer {asked.name} in time") from None
         except (OSError, MalformedRequest) as error:
-            raise ClientError(f"the connection to {self.address} broke during {asked.name}: {error}") from None
-        if correlation_id != self._correlation_id:
+            raise self._broken(asked, error) from None
+        if correlation_id != expected:
             raise ClientError(f"{self.address} answered another request than {asked.name}")
         return answer
+
+    def _broken(self, asked: api.Api, error: Exception) -> ClientError:
+        return ClientError(f"the connection to {self.address} broke during {asked.name}: {error}")
 
     def _receive(self, size: int) -> bytes:
         data = bytearray(size)
@@ -181,3 +220,10 @@ def error_name(code: int) -> str:
         return ErrorCode(code).name
     except ValueError:
         return f"error {code}"
+
+
+def readable(connections: Collection[Connection], timeout_s: float) -> list[Connection]:
+    """Those with an answer, or with their end; none when the time is over."""
+    ahead = [each for each in connections if each.has_read_ahead]
+    found, _, _ = select.select(connections, [], [], 0 if ahead else timeout_s)
+    return [*ahead, *(each for each in found if each not in ahead)]

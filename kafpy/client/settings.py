@@ -1,6 +1,7 @@
 """What a client is told before it connects: brokers, its name, patience, security. The keys are the Java client's."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kafpy.client import security
@@ -15,6 +16,8 @@ class ClientSettings(NamedTuple):
     client_id: str = "kafpy"
     timeout_s: float = DEFAULT_TIMEOUT_S
     security: Security = security.NONE
+    properties: Mapping[str, str] = MappingProxyType({})
+    """All that was given, for producers and consumers to look at."""
 
     def __str__(self) -> str:
         return self.bootstrap
@@ -30,4 +33,5 @@ def from_properties(properties: Mapping[str, str]) -> ClientSettings:
         client_id=properties.get("client.id", "kafpy"),
         timeout_s=int(timeout) / 1000,
         security=security.from_properties(properties),
+        properties=MappingProxyType(dict(properties)),
     )

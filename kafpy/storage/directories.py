@@ -207,5 +207,10 @@ class Directory:
         ]
 
 
-def remove(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
+def remove(path: Path) -> None:
+    """A folder with all in it, or a file; one that is gone already is no fault."""
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            path.unlink()

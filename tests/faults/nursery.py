@@ -137,9 +137,13 @@ def read_line() -> str:
 
 def obey(broker: Any) -> None:
     """On a thread: what the test asks for, until it asks for the end."""
+    import trio
+
     while (name := read_line()) not in ("stop", ""):
         if name == "checkpoint":
             broker.partitions.write_checkpoints()
+        elif name == "retain":
+            trio.from_thread.run(broker.state.delete_old_segments, trio_token=broker.clock.token)
         elif name == "settle":
             broker.runtime.settle()
         elif name.startswith("fail "):

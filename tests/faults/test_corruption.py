@@ -195,6 +195,7 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 remove_later=lambda *_: None,
                 limit=lambda *_: None,
                 groups=broker._groups,
+                wall_ms=broker.runtime.wall_ms,
             )
             await state.create_topic("t", 1)
 

@@ -62,6 +62,7 @@ class RealBroker:
             remove_later=lambda folders, delay: self.removed.append((folders, delay)),
             limit=partial(limits.apply, self._planes),
             groups=self.groups,
+            wall_ms=self._runtime.wall_ms,
         )
 
     def restart(self, *, clean: bool) -> None:
