@@ -20,7 +20,8 @@ def command() -> None:
 def reference() -> str:
     from kafpy.cli.main import cli
 
-    return HEAD + "".join(_sections(cli, click.Context(cli, info_name="kafpy"), 2))
+    context = cli.make_context("kafpy", [], resilient_parsing=True)
+    return HEAD + "".join(_sections(cli, context, 2))
 
 
 def _sections(group: click.Group, context: click.Context, level: int) -> Iterator[str]:

@@ -218,20 +218,25 @@ def delete(
 
 @command.command()
 @connection_options
-@click.argument("group_id", metavar="GROUP")
+@click.argument("group_id", metavar="[GROUP]", required=False)
+@click.option("--group", "-g", "flag", metavar="GROUP", help="As an argument too.")
 @scope_options
 @click.option("--delete", "remove", is_flag=True, help="Forget them; needs --execute.")
 @execute_option
 def offsets(
     bootstrap: ClientSettings,
     timeout_ms: int,
-    group_id: str,
+    group_id: str | None,
+    flag: str | None,
     topics: tuple[str, ...],
     all_topics: bool,
     remove: bool,
     execute: bool,
 ) -> None:
     """Show a group's committed offsets as TOPIC,PARTITION,OFFSET, or delete some of them."""
+    group_id = group_id or flag
+    if group_id is None:
+        raise click.UsageError("name the group, as an argument or with --group")
     if remove and not topics and not all_topics:
         raise click.UsageError("say which offsets to delete: --topic TOPIC[:0,1] or --all-topics")
     with _session(bootstrap, timeout_ms) as (_, groups):

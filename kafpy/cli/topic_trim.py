@@ -10,7 +10,7 @@ import click
 
 from kafpy.cli.options import bootstrap_option
 from kafpy.cli.session import Refusal, session
-from kafpy.cli.time_point import TimeError, parse_point
+from kafpy.cli.time_range import TimeError, parse_time
 from kafpy.cli.topic_names import dry_run_option, named, topic_options
 from kafpy.client.cluster import EARLIEST, LATEST, Cluster, TopicPartition
 from kafpy.client.connection import error_name
@@ -114,9 +114,9 @@ def _offsets(cluster: Cluster, topics: list[str], indexes: set[int] | None, to: 
     if to.isdecimal():
         return dict.fromkeys(chosen, int(to))
     try:
-        at = parse_point(to, time.time_ns() // 1_000_000)
+        at = parse_time(to.removeprefix("@"), time.time_ns() // 1_000_000)
     except TimeError as error:
-        raise click.UsageError(f"--offset: {error}, or an offset, or end") from None
+        raise click.UsageError(f"--offset: {error}, nor an offset, nor end") from None
     found = cluster.offsets(dict.fromkeys(chosen, at))
     return {each: found.get(each, HIGH_WATERMARK) for each in chosen}
 

@@ -37,6 +37,7 @@ from kafpy.protocol.messages.produce import PRODUCE
 from kafpy.protocol.messages.sasl_authenticate import SASL_AUTHENTICATE
 from kafpy.protocol.messages.sasl_handshake import SASL_HANDSHAKE
 from kafpy.protocol.messages.sync_group import SYNC_GROUP
+from kafpy.protocol.messages.unregister_broker import UNREGISTER_BROKER
 from kafpy.protocol.table import Api
 
 __all__ = [
@@ -78,6 +79,7 @@ __all__ = [
     "SASL_AUTHENTICATE",
     "SASL_HANDSHAKE",
     "SYNC_GROUP",
+    "UNREGISTER_BROKER",
     "Api",
     "by_key",
 ]

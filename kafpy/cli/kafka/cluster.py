@@ -6,7 +6,9 @@ from kafpy.cli import cluster_text
 from kafpy.cli.options import bootstrap_option
 from kafpy.cli.session import Refusal, session
 from kafpy.client import nodes
+from kafpy.client.connection import error_name
 from kafpy.client.settings import ClientSettings
+from kafpy.protocol import api
 
 
 @click.group("kafka-cluster")
@@ -44,5 +46,12 @@ def list_endpoints(bootstrap: ClientSettings, bootstrap_controller: str | None, 
 @bootstrap_option
 @click.option("--id", "broker_id", type=int, required=True)
 def unregister(bootstrap: ClientSettings, broker_id: int) -> None:
-    """Unregister a broker; not spoken here."""
-    raise Refusal(f"kafpy does not speak UnregisterBroker; stop broker {broker_id} and its registration goes with it")
+    """Unregister a broker."""
+    with session(bootstrap) as cluster:
+        if not cluster.first.serves(api.UNREGISTER_BROKER):
+            click.echo("The target cluster does not support the broker unregistration API.")
+            return
+        answer = cluster.controller().call(api.UNREGISTER_BROKER, api.UNREGISTER_BROKER.request(broker_id=broker_id))
+    if answer.error_code:
+        raise Refusal(answer.error_message or error_name(answer.error_code))
+    click.echo(f"Broker {broker_id} is no longer registered.")

@@ -1,6 +1,6 @@
 """Runs a tool of Kafka's by its name: `python -m kafpy.cli.kafka.run kafka-topics --list`.
 
-A tool is a command that has Kafka's flags already, or one whose verbs are flags (`--create`, `--describe`) and are run as
+A tool is a command that has Kafka's flags already, or one whose verbs are flags (`--create`) and run as
 kafpy's. Wrong usage ends with status 1, as Kafka's tools end.
 """
 
