@@ -81,6 +81,8 @@ def test_cluster_and_its_directories(ask: object, broker: SimpleNamespace, tmp_p
 
 
 def test_cluster_prints(broker: SimpleNamespace, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("kafka-cluster", ["cluster-id", "--bootstrap-server", broker.address]) == 0
+    assert capsys.readouterr().out.startswith("Cluster ID: ")
     assert (
         run("kafka-cluster", ["list-endpoints", "--bootstrap-server", broker.address, "--include-fenced-brokers"]) == 0
     )
