@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
 
 from tests.broker_process import BrokerProcess
 from tests.clients.raw import RawClient, batch_of
@@ -214,3 +215,36 @@ def test_dump(pair: Pair, topic: str) -> None:
     for flags in ([], ["--deep-iteration"], ["--print-data-log"]):
         theirs = pair._theirs.run(DUMP, *flags, "--files", segments)
         assert pair.ours(DUMP, *flags, "--files", segments).out == theirs.out
+
+
+def test_dump_of_every_kind_of_file(pair: Pair) -> None:
+    """Segments, indexes of those that were rolled; of Apache Kafka snapshots and the index of aborted transactions."""
+    name = f"kinds-{pair.broker.port}"
+    rolled = ("--config", "segment.bytes=1048576", "--config", "index.interval.bytes=1")
+    assert pair.ask_ours(TOPICS, "--create", "--topic", name, *rolled).status == 0
+    transactions = isinstance(pair.broker, ApacheKafka)
+    told = {"transactional.id": "t"} if transactions else {"enable.idempotence": True}
+    producer = Producer({"bootstrap.servers": pair.broker.bootstrap, **told})
+    if transactions:
+        producer.init_transactions(30)
+    for number in range(4):
+        if transactions:
+            producer.begin_transaction()
+        for part in range(3):
+            producer.produce(name, key=b"k", value=b"%d %d " % (number, part) * 40_000, headers={"h": b"x"})
+        assert producer.flush(30) == 0
+        if transactions and number % 2:
+            producer.abort_transaction(30)
+        elif transactions:
+            producer.commit_transaction(30)
+    folder = pair.broker.directory / f"{name}-0"
+    endings = [".log", ".index", ".timeindex", *([".snapshot", ".txnindex"] if transactions else [])]
+    deadline = time.monotonic() + 30
+    while not all(list(folder.glob(f"*{ending}")) for ending in endings):
+        assert time.monotonic() < deadline  # a helper writes them
+        time.sleep(0.1)
+    files = [path for ending in endings for path in sorted(folder.glob(f"*{ending}"))]
+    theirs = pair._theirs.run(DUMP, "--print-data-log", "--files", ",".join(map(str, files)))
+    ours = pair.ours(DUMP, "--print-data-log", "--files", ",".join(map(str, files)))
+    assert (ours.status, ours.out, sorted(ours.err.splitlines())) == (0, theirs.out, sorted(theirs.err.splitlines()))
+    assert ("endTxnMarker: ABORT" in ours.out) == transactions
