@@ -2,7 +2,8 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -10,11 +11,11 @@ import click
 
 from kafpy.cli import group_tables, offset_targets
 from kafpy.cli.group_lag import rows_of
-from kafpy.cli.main import fail
 from kafpy.cli.offset_targets import TargetError, TopicPartition
-from kafpy.cli.options import bootstrap_option
+from kafpy.cli.options import bootstrap_option, timeout_option
+from kafpy.cli.session import session
 from kafpy.client.cluster import EARLIEST, LATEST, Cluster
-from kafpy.client.connection import ClientError, error_name
+from kafpy.client.connection import error_name
 from kafpy.client.groups import Description, Groups
 from kafpy.client.settings import ClientSettings
 from kafpy.protocol.errors import ErrorCode
@@ -25,12 +26,7 @@ REBALANCING = {"PreparingRebalance", "CompletingRebalance", "Assigning", "Reconc
 
 def connection_options(function: F) -> F:
     """Of every verb: where, and how long to wait."""
-    for option in (
-        click.option("--timeout", "timeout_ms", type=int, default=30_000, show_default=True, help="In milliseconds."),
-        bootstrap_option,
-    ):
-        function = option(function)
-    return function
+    return bootstrap_option(timeout_option(function))
 
 
 def group_options(function: F) -> F:
@@ -425,28 +421,13 @@ def _reason(code: int) -> str:
         return error_name(code)
 
 
-class _session:
-    """A cluster and its groups; what goes wrong ends in one line."""
-
-    def __init__(self, bootstrap: ClientSettings, timeout_ms: int) -> None:
-        self._bootstrap = bootstrap
-        self._timeout_s = timeout_ms / 1000
-
-    def __enter__(self) -> tuple[Cluster, Groups]:
+@contextmanager
+def _session(bootstrap: ClientSettings, timeout_ms: int) -> Iterator[tuple[Cluster, Groups]]:
+    with session(bootstrap, timeout_ms) as cluster:
         try:
-            self._cluster = Cluster(self._bootstrap, timeout_s=self._timeout_s)
-        except ClientError as error:
-            fail(str(error))
-        return self._cluster, Groups(self._cluster)
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        self._cluster.close()
-        if isinstance(error, ClientError):
-            fail(str(error))
-        if isinstance(error, TargetError):
+            yield cluster, Groups(cluster)
+        except TargetError as error:
             _refuse(str(error))
-        if isinstance(error, KeyboardInterrupt):
-            sys.exit(130)
 
 
 def _refuse(message: str) -> NoReturn:

@@ -1,6 +1,7 @@
 """`kafpy topic trim`: DeleteRecords, with the output of kafka-delete-records."""
 
 import json
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -65,6 +66,8 @@ def trim(
     for (topic, index), (low_watermark, code) in done.items():
         said = f"error: {_reason(code)}" if code else f"low_watermark: {low_watermark}"
         click.echo(f"partition: {topic}-{index}\t{said}")
+    if to is not None and any(code for _, code in done.values()):
+        sys.exit(1)  # kafka-delete-records has no such status
 
 
 def read_offsets(path: Path) -> dict[TopicPartition, int]:
