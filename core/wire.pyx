@@ -4,7 +4,7 @@
     fixed      bool, int8 … int64, uint16, uint32, float64: big-endian; uuid: 16 bytes
     legacy     string: int16 length; bytes, records, array: int32 length; -1 is null
     compact    all of them: unsigned varint of length + 1; 0 is null
-    struct     its fields in order; a nullable one has an int8 before it (-1 null, 1 there)
+    struct     its fields in order; a nullable one has an int8 before it (-1 null, 1 there; a tagged one an uvarint: 0, 1)
     flexible   a struct ends with tagged fields: uvarint count, then (uvarint tag, uvarint size, data) with ascending tags
 
 A Program owns two C arrays: plans (one per struct, the message itself is plan 0) and ops (one per field). It is immutable

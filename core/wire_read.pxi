@@ -78,7 +78,7 @@ cdef object read_one(Program program, const Op* op, Cursor* c, bint nullable):
     if kind == STRUCT:
         if nullable:
             p = take(c, 1)
-            if <int8_t>p[0] == -1:
+            if <int8_t>p[0] == (-1 if op.tag < 0 else 0):
                 return None
             if p[0] != 1:
                 malformed(c, "bad mark of a nullable struct")

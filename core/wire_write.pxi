@@ -53,7 +53,7 @@ cdef int write_one(Program program, const Op* op, object value, Out* out, bint n
         return put_integer(out, number, WIDTH[kind])
     if kind == STRUCT:
         if value is None and nullable:
-            return put_integer(out, -1, 1)
+            return put_integer(out, -1 if op.tag < 0 else 0, 1)
         if nullable:
             put_integer(out, 1, 1)
         return write_struct(program, op.plan, value, out)

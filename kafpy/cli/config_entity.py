@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 from kafpy.cli.java_text import double_text, map_order
 from kafpy.cli.session import Refusal
-from kafpy.client import configs
+from kafpy.client import configs, scram_users
 from kafpy.client.cluster import Cluster
 from kafpy.client.configs import Config, Configs, QuotaEntity
 from kafpy.client.groups import Groups
+from kafpy.client.security import SCRAM_HASHES
 
 RESOURCES = {
     "topics": (configs.TOPIC, "DYNAMIC_TOPIC_CONFIG"),
@@ -27,7 +28,6 @@ TYPES = ("topics", "clients", "users", "brokers", "ips", "client-metrics", "grou
 DEFAULT = ""
 CLIENT_KEYS = {"producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate"}
 IP_KEYS = {"connection_creation_rate"}
-SCRAM = {"SCRAM-SHA-256", "SCRAM-SHA-512"}
 
 EXACT, THE_DEFAULT, ANY = range(3)
 _TITLES = {"user": "user-principal", "client-id": "client-id", "ip": "ip"}
@@ -81,6 +81,9 @@ def altered(entity: Entity) -> str:
 
 
 def _alter_quotas(cluster: Cluster, entity: Entity, add: Mapping[str, str], delete: Sequence[str]) -> None:
+    if entity.types == ("users",) and SCRAM_HASHES.keys() & {*add, *delete}:
+        _alter_credentials(cluster, entity.names[0], add, delete)
+        return
     known = IP_KEYS if entity.types[0] == "ips" else CLIENT_KEYS
     _expect_known(entity, [key for key in add if key not in known], "added", "Set({})")
     _expect_known(entity, [key for key in delete if key not in known], "deleted", "ArrayBuffer({})")
@@ -101,6 +104,30 @@ def _alter_quotas(cluster: Cluster, entity: Entity, add: Mapping[str, str], dele
     Configs(cluster).alter_quotas(named, changes)
 
 
+def _alter_credentials(cluster: Cluster, user: str, add: Mapping[str, str], delete: Sequence[str]) -> None:
+    unknown = {key: key not in SCRAM_HASHES and key not in CLIENT_KEYS for key in (*add, *delete)}
+    if any(unknown.values()):
+        names = ", ".join(key for key, is_so in unknown.items() if is_so)
+        raise Refusal(
+            "Only quota and SCRAM credential configs can be added for 'users' using --bootstrap-server. "
+            f"Unexpected config names: Set({names})"
+        )
+    if user == DEFAULT:
+        raise Refusal(
+            "The use of --entity-default or --user-defaults is not allowed with User SCRAM Credentials using "
+            "--bootstrap-server."
+        )
+    if CLIENT_KEYS & {*add, *delete}:
+        raise Refusal(
+            "Cannot alter both quota and SCRAM credential configs simultaneously for 'users' using --bootstrap-server."
+        )
+    try:
+        new = {mechanism: scram_users.parse(mechanism, text) for mechanism, text in add.items()}
+    except scram_users.CredentialError as error:
+        raise Refusal(str(error)) from None
+    scram_users.alter(cluster, user, new, delete)
+
+
 def _expect_known(entity: Entity, unknown: Sequence[str], verb: str, listed: str) -> None:
     if not unknown:
         return
@@ -111,8 +138,6 @@ def _expect_known(entity: Entity, unknown: Sequence[str], verb: str, listed: str
             f"Unexpected config names: {','.join(unknown)}"
         )
     if entity.types == ("users",):
-        if SCRAM.intersection(unknown):
-            raise Refusal("SCRAM credentials are not set by this tool yet; Kafka's own kafka-configs does it")
         kinds, whose = "quota and SCRAM credential", "users"
     else:
         kinds, whose = "quota", "clients"
@@ -150,6 +175,10 @@ def described(cluster: Cluster, entity: Entity, *, everything: bool) -> Iterator
     if entity.has_quotas:
         for each, values in sorted(quotas(cluster, entity).items(), key=lambda item: _order(item[0])):
             yield f"Quota configs for {_entity_text(each)} are {_values_text(values)}"
+        if entity.types == ("users",) and DEFAULT not in entity.names:
+            for user, found in scram_users.described(cluster, entity.names).items():
+                kept = ", ".join(f"{mechanism}=iterations={iterations}" for mechanism, iterations in found)
+                yield f"SCRAM credential configs for user-principal '{user}' are {kept}"
         return
     kind = entity.types[0]
     for name in entity.names or all_names(cluster, kind):

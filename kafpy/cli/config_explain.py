@@ -24,3 +24,11 @@ def sample() -> None:
     from kafpy.broker.settings_reference import sample_file
 
     click.echo(sample_file(), nl=False)
+
+
+@click.command("settings-reference")
+def settings_reference() -> None:
+    """Print docs/settings.md: every setting with its default and what it does."""
+    from kafpy.broker.settings_reference import reference
+
+    click.echo(reference(), nl=False)

@@ -2,7 +2,8 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -10,11 +11,11 @@ import click
 
 from kafpy.cli import group_tables, offset_targets
 from kafpy.cli.group_lag import rows_of
-from kafpy.cli.main import fail
 from kafpy.cli.offset_targets import TargetError, TopicPartition
-from kafpy.cli.options import bootstrap_option
+from kafpy.cli.options import bootstrap_option, timeout_option
+from kafpy.cli.session import session
 from kafpy.client.cluster import EARLIEST, LATEST, Cluster
-from kafpy.client.connection import ClientError, error_name
+from kafpy.client.connection import error_name
 from kafpy.client.groups import Description, Groups
 from kafpy.client.settings import ClientSettings
 from kafpy.protocol.errors import ErrorCode
@@ -25,12 +26,7 @@ REBALANCING = {"PreparingRebalance", "CompletingRebalance", "Assigning", "Reconc
 
 def connection_options(function: F) -> F:
     """Of every verb: where, and how long to wait."""
-    for option in (
-        click.option("--timeout", "timeout_ms", type=int, default=30_000, show_default=True, help="In milliseconds."),
-        bootstrap_option,
-    ):
-        function = option(function)
-    return function
+    return bootstrap_option(timeout_option(function))
 
 
 def group_options(function: F) -> F:
@@ -81,6 +77,7 @@ def list_groups(bootstrap: ClientSettings, timeout_ms: int, state: str | None, k
 @click.option("--members", is_flag=True, help="Members instead of offsets.")
 @click.option("--state", is_flag=True, help="The group's state instead of offsets.")
 @click.option("--verbose", "-v", is_flag=True, help="Leader epochs; with --members, assignments.")
+@click.option("--no-lag-time", is_flag=True, help="Only the columns of kafka-consumer-groups.")
 def describe(
     bootstrap: ClientSettings,
     timeout_ms: int,
@@ -91,6 +88,7 @@ def describe(
     members: bool,
     state: bool,
     verbose: bool,
+    no_lag_time: bool,
 ) -> None:
     """Describe groups: offsets and lag, members or state, and why members left."""
     if offsets + members + state > 1:
@@ -108,7 +106,7 @@ def describe(
                 text = group_tables.members(group, verbose)
             else:
                 rows = rows_of(cluster, groups, group, _now_ms())
-                text = group_tables.offsets(group_id, rows, verbose) if rows else ""
+                text = group_tables.offsets(group_id, rows, verbose, lag_time=not no_lag_time) if rows else ""
             if text:
                 click.echo(f"\n{text}")
             if group.notes:
@@ -216,20 +214,25 @@ def delete(
 
 @command.command()
 @connection_options
-@click.argument("group_id", metavar="GROUP")
+@click.argument("group_id", metavar="[GROUP]", required=False)
+@click.option("--group", "-g", "flag", metavar="GROUP", help="As an argument too.")
 @scope_options
 @click.option("--delete", "remove", is_flag=True, help="Forget them; needs --execute.")
 @execute_option
 def offsets(
     bootstrap: ClientSettings,
     timeout_ms: int,
-    group_id: str,
+    group_id: str | None,
+    flag: str | None,
     topics: tuple[str, ...],
     all_topics: bool,
     remove: bool,
     execute: bool,
 ) -> None:
     """Show a group's committed offsets as TOPIC,PARTITION,OFFSET, or delete some of them."""
+    group_id = group_id or flag
+    if group_id is None:
+        raise click.UsageError("name the group, as an argument or with --group")
     if remove and not topics and not all_topics:
         raise click.UsageError("say which offsets to delete: --topic TOPIC[:0,1] or --all-topics")
     with _session(bootstrap, timeout_ms) as (_, groups):
@@ -418,28 +421,13 @@ def _reason(code: int) -> str:
         return error_name(code)
 
 
-class _session:
-    """A cluster and its groups; what goes wrong ends in one line."""
-
-    def __init__(self, bootstrap: ClientSettings, timeout_ms: int) -> None:
-        self._bootstrap = bootstrap
-        self._timeout_s = timeout_ms / 1000
-
-    def __enter__(self) -> tuple[Cluster, Groups]:
+@contextmanager
+def _session(bootstrap: ClientSettings, timeout_ms: int) -> Iterator[tuple[Cluster, Groups]]:
+    with session(bootstrap, timeout_ms) as cluster:
         try:
-            self._cluster = Cluster(self._bootstrap, timeout_s=self._timeout_s)
-        except ClientError as error:
-            fail(str(error))
-        return self._cluster, Groups(self._cluster)
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        self._cluster.close()
-        if isinstance(error, ClientError):
-            fail(str(error))
-        if isinstance(error, TargetError):
+            yield cluster, Groups(cluster)
+        except TargetError as error:
             _refuse(str(error))
-        if isinstance(error, KeyboardInterrupt):
-            sys.exit(130)
 
 
 def _refuse(message: str) -> NoReturn:

@@ -32,14 +32,20 @@ def table(header: Sequence[str], least: Sequence[int], rows: Iterable[Sequence[o
     return "\n".join(" ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
 
 
-def offsets(group_id: str, rows: Sequence[Row], verbose: bool) -> str:
+def offsets(group_id: str, rows: Sequence[Row], verbose: bool, *, lag_time: bool = True) -> str:
     header = ["GROUP", "TOPIC", "PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG"]
-    header += ["CONSUMER-ID", "HOST", "CLIENT-ID", "LAG-TIME"]
-    least = [15, 15, 10, 15, 15, 15, 15, 15, 15, 0]
+    header += ["CONSUMER-ID", "HOST", "CLIENT-ID"]
+    least = [15, 15, 10, 15, 15, 15, 15, 15, 15]
+    if lag_time:
+        header.append("LAG-TIME")
+        least.append(0)
+    else:
+        least[-1] = 0
     if verbose:
         header.insert(3, "LEADER-EPOCH")
         least.insert(3, 15)
-    return table(header, least, [_offset_cells(group_id, row, verbose) for row in rows])
+    cells = [_offset_cells(group_id, row, verbose) for row in rows]
+    return table(header, least, cells if lag_time else [each[:-1] for each in cells])
 
 
 def _offset_cells(group_id: str, row: Row, verbose: bool) -> list[object]:

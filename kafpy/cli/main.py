@@ -16,6 +16,11 @@ COMMANDS = {
     "config": ("kafpy.cli.config", "Get, set and list configs and quotas; explain settings."),
     "profile": ("kafpy.cli.profile", "Name clusters, and choose one for the other commands."),
     "bench": ("kafpy.cli.bench", "Measure brokers, and compare them."),
+    "cluster": ("kafpy.cli.cluster", "What a cluster is, whether it is well, where its data lies."),
+    "dump": ("kafpy.cli.dump", "Print what is in a broker's files: segments, indexes, snapshots, checkpoints."),
+    "doctor": ("kafpy.cli.doctor", "Tell why a client cannot connect."),
+    "generate": ("kafpy.cli.generate", "Scripts with Kafka's names, references and a dashboard."),
+    "completion": ("kafpy.cli.completion", "Print what makes a shell complete kafpy's commands."),
     "version": ("kafpy.cli.version", "Print the version."),
 }
 

@@ -9,7 +9,7 @@ import click
 from kafpy.cli.group_tables import table
 from kafpy.cli.options import bootstrap_option, format_option
 from kafpy.cli.session import session
-from kafpy.cli.time_point import TimeError, parse_range
+from kafpy.cli.time_range import TimeError, parse_range
 from kafpy.cli.topic_names import expected, long_topic_options, matching, required
 from kafpy.client import volume
 from kafpy.client.cluster import TopicPartition
@@ -41,14 +41,15 @@ def analyze(
     """
     patterns = required(names, flags)
     try:
-        from_ms, to_ms = parse_range(range_, time.time_ns() // 1_000_000)
+        now_ms = time.time_ns() // 1_000_000
+        from_ms, end_ms = parse_range(range_.removeprefix("@"), now_ms)
     except TimeError as error:
         raise click.UsageError(f"--time-range: {error}") from None
     with session(bootstrap) as cluster:
         topics = matching(Topics(cluster).all(), patterns)
         expected(topics, patterns, if_exists=False)
         partitions = [(topic.name, each.partition) for topic in topics for each in topic.partitions]
-        measured = volume.measure(cluster, partitions, from_ms, to_ms)
+        measured = volume.measure(cluster, partitions, from_ms, now_ms if end_ms is None else end_ms)
     if format_ != "text":
         from kafpy.cli.output import emit
 

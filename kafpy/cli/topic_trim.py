@@ -1,6 +1,7 @@
 """`kafpy topic trim`: DeleteRecords, with the output of kafka-delete-records."""
 
 import json
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +11,7 @@ import click
 
 from kafpy.cli.options import bootstrap_option
 from kafpy.cli.session import Refusal, session
-from kafpy.cli.time_point import TimeError, parse_point
+from kafpy.cli.time_range import TimeError, parse_time
 from kafpy.cli.topic_names import dry_run_option, named, topic_options
 from kafpy.client.cluster import EARLIEST, LATEST, Cluster, TopicPartition
 from kafpy.client.connection import error_name
@@ -65,6 +66,8 @@ def trim(
     for (topic, index), (low_watermark, code) in done.items():
         said = f"error: {_reason(code)}" if code else f"low_watermark: {low_watermark}"
         click.echo(f"partition: {topic}-{index}\t{said}")
+    if to is not None and any(code for _, code in done.values()):
+        sys.exit(1)  # kafka-delete-records has no such status
 
 
 def read_offsets(path: Path) -> dict[TopicPartition, int]:
@@ -114,9 +117,9 @@ def _offsets(cluster: Cluster, topics: list[str], indexes: set[int] | None, to: 
     if to.isdecimal():
         return dict.fromkeys(chosen, int(to))
     try:
-        at = parse_point(to, time.time_ns() // 1_000_000)
+        at = parse_time(to.removeprefix("@"), time.time_ns() // 1_000_000)
     except TimeError as error:
-        raise click.UsageError(f"--offset: {error}, or an offset, or end") from None
+        raise click.UsageError(f"--offset: {error}, nor an offset, nor end") from None
     found = cluster.offsets(dict.fromkeys(chosen, at))
     return {each: found.get(each, HIGH_WATERMARK) for each in chosen}
 

@@ -101,6 +101,11 @@ class Connection:
         answer = self.call(api.API_VERSIONS, api.API_VERSIONS.request(), version=0)
         return {each.api_key: range(each.min_version, each.max_version + 1) for each in answer.api_keys}
 
+    @property
+    def api_versions(self) -> dict[int, range]:
+        """What the broker says that it speaks, by API key."""
+        return dict(self._versions)
+
     def serves(self, asked: api.Api) -> bool:
         return asked.key in self._versions
 

@@ -3,6 +3,7 @@
 from kafpy.protocol.messages.alter_client_quotas import ALTER_CLIENT_QUOTAS
 from kafpy.protocol.messages.alter_configs import ALTER_CONFIGS
 from kafpy.protocol.messages.alter_replica_log_dirs import ALTER_REPLICA_LOG_DIRS
+from kafpy.protocol.messages.alter_user_scram_credentials import ALTER_USER_SCRAM_CREDENTIALS
 from kafpy.protocol.messages.api_versions import API_VERSIONS
 from kafpy.protocol.messages.consumer_group_describe import CONSUMER_GROUP_DESCRIBE
 from kafpy.protocol.messages.consumer_group_heartbeat import CONSUMER_GROUP_HEARTBEAT
@@ -18,6 +19,7 @@ from kafpy.protocol.messages.describe_groups import DESCRIBE_GROUPS
 from kafpy.protocol.messages.describe_log_dirs import DESCRIBE_LOG_DIRS
 from kafpy.protocol.messages.describe_producers import DESCRIBE_PRODUCERS
 from kafpy.protocol.messages.describe_topic_partitions import DESCRIBE_TOPIC_PARTITIONS
+from kafpy.protocol.messages.describe_user_scram_credentials import DESCRIBE_USER_SCRAM_CREDENTIALS
 from kafpy.protocol.messages.fetch import FETCH
 from kafpy.protocol.messages.find_coordinator import FIND_COORDINATOR
 from kafpy.protocol.messages.heartbeat import HEARTBEAT
@@ -37,6 +39,7 @@ from kafpy.protocol.messages.produce import PRODUCE
 from kafpy.protocol.messages.sasl_authenticate import SASL_AUTHENTICATE
 from kafpy.protocol.messages.sasl_handshake import SASL_HANDSHAKE
 from kafpy.protocol.messages.sync_group import SYNC_GROUP
+from kafpy.protocol.messages.unregister_broker import UNREGISTER_BROKER
 from kafpy.protocol.table import Api
 
 __all__ = [
@@ -44,6 +47,7 @@ __all__ = [
     "ALTER_CLIENT_QUOTAS",
     "ALTER_CONFIGS",
     "ALTER_REPLICA_LOG_DIRS",
+    "ALTER_USER_SCRAM_CREDENTIALS",
     "API_VERSIONS",
     "CONSUMER_GROUP_DESCRIBE",
     "CONSUMER_GROUP_HEARTBEAT",
@@ -59,6 +63,7 @@ __all__ = [
     "DESCRIBE_LOG_DIRS",
     "DESCRIBE_PRODUCERS",
     "DESCRIBE_TOPIC_PARTITIONS",
+    "DESCRIBE_USER_SCRAM_CREDENTIALS",
     "FETCH",
     "FIND_COORDINATOR",
     "HEARTBEAT",
@@ -78,6 +83,7 @@ __all__ = [
     "SASL_AUTHENTICATE",
     "SASL_HANDSHAKE",
     "SYNC_GROUP",
+    "UNREGISTER_BROKER",
     "Api",
     "by_key",
 ]

@@ -150,6 +150,27 @@ def test_kafka_configs(at: list[str], topic: str, tmp_path: Path) -> None:
             ["--alter", "--client", "c", "--delete-config", "no"],
             "be deleted for 'clients' using --bootstrap-server. Un",
         ),
+        (
+            ["--alter", "--user", "u", "--add-config", "SCRAM-SHA-256=x"],
+            "Invalid credential property SCRAM_SHA_256=x\n",
+        ),
+        (
+            ["--alter", "--user", "u", "--add-config", "SCRAM-SHA-512=[iterations=9,password=x]"],
+            "Iterations 9 is less than",
+        ),
+        (
+            ["--alter", "--user", "u", "--add-config", "SCRAM-SHA-512=[password=x],request_percentage=1"],
+            "Cannot alter both",
+        ),
+        (
+            ["--alter", "--user-defaults", "--delete-config", "SCRAM-SHA-512"],
+            "is not allowed with User SCRAM Credentials",
+        ),
+        (["--alter", "--user", "u", "--delete-config", "SCRAM-SHA-512,x"], "Unexpected config names: Set(x)\n"),
+        (
+            ["--alter", "--user", "u", "--delete-config", "SCRAM-SHA-512"],
+            "does not serve AlterUserScramCredentials in a ve",
+        ),
         (["--alter", "--topic", "t", "--add-config", "seg ment=1"], "Invalid character found for config key: seg ment"),
         (["--alter", "--topic", "t", "--add-config", "seg"], "requirement failed: Invalid entity config: all configs"),
         (["--describe", "--topic", "t", "--entity-type", "topics"], "Duplicate entity type(s) specified: topics\n"),

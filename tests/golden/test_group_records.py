@@ -84,6 +84,18 @@ def test_what_is_in_them() -> None:
     assert (read("consumer-regex").topics, read("consumer-regex").version) == (["ab"], 5)
 
 
+def test_a_tagged_struct_that_is_null() -> None:
+    """As a broker of Apache Kafka 4.3 wrote it: null in so many words (uvarint 0), for its default is an empty one."""
+    value = (
+        b"\0\0\0\0\x11console-consumer\x0b/127.0.0.1\2\2z\1\0\4\x93\xe0\0"  # up to the assignor
+        b"\1\0\1\0"  # one tagged field, number 0, one byte
+    )
+    member = records.CONSUMER_GROUP_MEMBER_METADATA.read_value(value)
+    assert (member.client_id, member.rebalance_timeout_ms) == ("console-consumer", 300000)
+    assert member.classic_member_metadata is None
+    assert records.CONSUMER_GROUP_MEMBER_METADATA.record(member, group_id="g", member_id="m").value == value
+
+
 def test_bytes_that_are_no_record() -> None:
     key, value = KAFKA["offset-v4"]
     assert value is not None

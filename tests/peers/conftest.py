@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.broker_process import BrokerProcess
+from tests.peers.apache import ApacheKafka
 from tests.peers.tools import TOPICS, TRANSCRIPT, Missing, Tools, jars
 
 
@@ -27,6 +28,14 @@ def broker(fetched: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     yield process
     process.stop()
     assert process.stderr == ""
+
+
+@pytest.fixture(scope="session")
+def apache(fetched: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheKafka]:
+    """Apache Kafka itself."""
+    process = ApacheKafka(fetched, tmp_path_factory.mktemp("apache") / "kafka")
+    yield process
+    process.stop()
 
 
 @pytest.fixture

@@ -120,7 +120,7 @@ CONSUMER_GROUP_MEMBER_METADATA = RecordType(
         subscribed_topic_regex      string?     = null
         rebalance_timeout_ms        int32       = -1
         server_assignor             string?     = null
-        classic_member_metadata     ClassicMember?  0+  #0  = null
+        classic_member_metadata     ClassicMember?  0+  #0
             session_timeout_ms      int32
             supported_protocols     [Protocol]
                 name                string

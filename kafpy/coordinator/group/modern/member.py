@@ -59,7 +59,7 @@ class ModernMember:
     def with_metadata(self, value: Any) -> ModernMember:
         face = value.classic_member_metadata
         classic = None
-        if face is not None:
+        if face is not None and face.supported_protocols:  # left out, it is an empty one, not null
             protocols = tuple((each.name, each.metadata) for each in face.supported_protocols)
             classic = ClassicFace(face.session_timeout_ms, protocols)
         return replace(
