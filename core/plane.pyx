@@ -109,9 +109,16 @@ cdef void plane_free(Plane* plane) noexcept:
     free(plane.timers)
     free(plane.times)
     free(plane.arena)
-    close(plane.epoll_fd)
+    close_descriptors(plane)
     mailbox_close(&plane.mailbox)
     free(plane)
+
+
+cdef void close_descriptors(Plane* plane) noexcept nogil:
+    if plane.epoll_fd >= 0:
+        close(plane.epoll_fd)
+    plane.epoll_fd = -1
+    mailbox_deafen(&plane.mailbox)
 
 
 @cython.no_gc            # its runtime must be there when it is freed
@@ -199,6 +206,9 @@ cdef class Planes:
         self.running = False
         for i in range(self.c.planes):
             plane_end(self.c.plane[i])
+            close_descriptors(self.c.plane[i])
+        close(self.c.inbox.event_fd)            # at once: this object may be kept alive for long by a cycle
+        self.c.inbox.event_fd = -1
 
     def __dealloc__(self):
         cdef InboxItem* item
@@ -218,7 +228,8 @@ cdef class Planes:
         for i in range(self.c.table.reader_count):
             plane_free(self.c.plane[i])
         table_close(&self.c.table)
-        close(self.c.inbox.event_fd)
+        if self.c.inbox.event_fd >= 0:
+            close(self.c.inbox.event_fd)
         addresses_close(&self.c.addresses)
         quotas_close(&self.c.quotas)
         free(self.c.accepted_samples)

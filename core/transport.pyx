@@ -211,6 +211,7 @@ cdef void connection_close(Connection* connection) noexcept nogil:
     unlink_activity(connection)
     counter_add(&plane.connections, -1)
     if connection.fd >= 0:
+        shutdown(connection.fd, SHUT_RDWR)       # a forked child may hold the socket too
         close(connection.fd)
         see_out(plane.server, &connection.peer, not connection.unwelcome)
     timer_cancel(plane, &connection.mute)

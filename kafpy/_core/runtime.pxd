@@ -22,6 +22,7 @@ cdef struct Mailbox:
 
 cdef void mailbox_init(Mailbox* box) noexcept nogil
 cdef void mailbox_close(Mailbox* box) noexcept nogil
+cdef void mailbox_deafen(Mailbox* box) noexcept nogil
 cdef void mailbox_post(Mailbox* box, Letter* letter) noexcept nogil
 cdef Letter* mailbox_take(Mailbox* box) noexcept nogil    # the whole list, oldest first
 

@@ -7,6 +7,7 @@ close: stop the planes, close the logs, write checkpoints and clean-shutdown mar
 
 import logging
 import signal
+import socket
 import time
 import uuid
 from collections.abc import Callable, Iterable
@@ -112,6 +113,11 @@ class Broker:
     @property
     def port(self) -> int:
         return self._bound[0].port
+
+    def listening(self) -> list[socket.socket]:
+        """The sockets of clients' listeners, and of metrics."""
+        bounds = self._bound if self._http is None else [*self._bound, self._http]
+        return [each for bound in bounds for each in bound.sockets]
 
     @property
     def http_address(self) -> str | None:
