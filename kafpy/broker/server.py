@@ -114,10 +114,13 @@ class Broker:
     def port(self) -> int:
         return self._bound[0].port
 
-    def listening(self) -> list[socket.socket]:
-        """The sockets of clients' listeners, and of metrics."""
-        bounds = self._bound if self._http is None else [*self._bound, self._http]
-        return [each for bound in bounds for each in bound.sockets]
+    def client_sockets(self) -> list[socket.socket]:
+        """Of the listeners."""
+        return [each for bound in self._bound for each in bound.sockets]
+
+    def sockets(self) -> list[socket.socket]:
+        """All that are bound, that of metrics too."""
+        return [*self.client_sockets(), *(() if self._http is None else self._http.sockets)]
 
     @property
     def http_address(self) -> str | None:

@@ -26,6 +26,7 @@ from kafpy.broker.sockets import BindError
 from kafpy.broker.state import BrokerState
 from kafpy.embedded import record
 from kafpy.embedded.durations import Duration, to_ms
+from kafpy.embedded.faults import FaultVerbs
 from kafpy.embedded.loop import Closed, Loop
 from kafpy.embedded.record import Record
 from kafpy.metadata import MetadataError, StoreError
@@ -62,7 +63,7 @@ class Clock:
         self._broker._on_loop(lambda: self._broker._state.settle())
 
 
-class Broker:
+class Broker(FaultVerbs):
     """Runs from construction to close(). SettingError (a ValueError) and BrokerError tell why it does not."""
 
     def __init__(self, *, port: int = 0, directory: str | Path | None = None, **settings: Setting) -> None:
@@ -176,7 +177,7 @@ class Broker:
 
     def _disown(self) -> None:
         """In a child: the parent's port must not seem to be open because of it."""
-        for each in self._server.listening():
+        for each in self._server.sockets():
             each.close()
         _disowned.append(self)
 
