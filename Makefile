@@ -46,7 +46,7 @@ lint: build
 
 types: build
 	$(BIN)/mypy
-	$(BIN)/python -m mypy.stubtest --allowlist ci/stubtest-allow.txt --ignore-unused-allowlist $(MODULES)
+	$(BIN)/python -m mypy.stubtest --mypy-config-file pyproject.toml --allowlist ci/stubtest-allow.txt --ignore-unused-allowlist $(MODULES)
 
 contracts: build
 	$(BIN)/lint-imports

@@ -13,7 +13,7 @@ from kafpy._core.log cimport Log
 from kafpy._core.partition cimport WAITS_FOR_OFFSET, Waiter
 from kafpy._core.posix cimport getpid
 from kafpy._core.runtime cimport (
-    LETTER_WAITER, Letter, Mailbox, Runtime, mailbox_close, mailbox_init, mailbox_take
+    LETTER_WAITER, Letter, Mailbox, Runtime, mailbox_close, mailbox_deafen, mailbox_init, mailbox_take
 )
 
 
@@ -93,8 +93,8 @@ cdef class Commits:
             after = letter.next
             free(letter)
             letter = after
+        mailbox_deafen(&self.box)
 
     def __dealloc__(self):
-        if self.box.event_fd >= 0:
-            self.close()
-            mailbox_close(&self.box)
+        self.close()
+        mailbox_close(&self.box)

@@ -160,6 +160,8 @@ cdef void slot_ready(Slot* slot) noexcept nogil:
     """The reply may leave when its turn comes."""
     slot.state = SLOT_READY
     if slot.connection != NULL:
+        if slot.connection.plane.delay_ns:
+            slot.due_ns = slot.connection.plane.real_ns + slot.connection.plane.delay_ns
         slot.connection.unsent += slot.size - slot.held
         slot.held = 0
         connection_touch(slot.connection)
@@ -195,6 +197,9 @@ cdef Connection* connection_new(Plane* plane, int fd) noexcept nogil:
         connection.mute.at = -1
         connection.mute.kind = TIMER_MUTE
         connection.mute.owner = connection
+        connection.late.at = -1
+        connection.late.kind = TIMER_LATE
+        connection.late.owner = connection
     return connection
 
 

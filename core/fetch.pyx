@@ -72,6 +72,9 @@ cdef Served fetch_serve(Plane* plane, Slot* slot, const uint8_t* body, int32_t s
         session_id = take32(&r)
         session_epoch = take32(&r)
     counter_add(&plane.fetched, 1)
+    if is_of_session(slot.fault):
+        free(fetch)
+        return SERVED if reply_error(slot, slot.fault) else MALFORMED
     error = join_session(plane, fetch, session_id, session_epoch) if not r.bad else 0
     if error:
         free(fetch)
@@ -82,11 +85,26 @@ cdef Served fetch_serve(Plane* plane, Slot* slot, const uint8_t* body, int32_t s
     fetch.session.fetch = fetch
     slot.fetch = fetch
     fetch.expired = max_wait <= 0
+    if slot.fault:
+        refresh_all(fetch.session)
     if not try_fetch(plane, fetch):
         if fetch.session.id == 0:
             slot_hold(slot, fetch.session.parts * sizeof(FetchPart))
         timer_set(plane, &fetch.timer, plane.now_ns + <int64_t>max_wait * 1000000)
     return SERVED
+
+
+cdef bint is_of_session(int16_t error) noexcept nogil:
+    """These stand in the head of the reply; others with each partition."""
+    return (error == FETCH_SESSION_ID_NOT_FOUND or error == INVALID_FETCH_SESSION_EPOCH
+            or error == FETCH_SESSION_TOPIC_ID_ERROR)
+
+
+cdef void refresh_all(FetchSession* session) noexcept nogil:
+    cdef FetchPart* part = session.first
+    while part != NULL:
+        part_refresh(part)
+        part = part.next
 
 
 cdef int16_t join_session(Plane* plane, Fetch* fetch, int32_t id, int32_t epoch) noexcept nogil:
@@ -242,10 +260,14 @@ cdef int16_t check_epoch(FetchPart* part) noexcept nogil:
 
 cdef void look(Plane* plane, Fetch* fetch, FetchPart* part, int64_t limit, bint min_one) noexcept nogil:
     """Find what the partition has to send, or why it cannot."""
-    cdef Located located = locate_part(plane, fetch, part, limit, min_one)
+    cdef Located located
     cdef bint unknown_id
-    part.error = 0
+    part.error = fetch.slot.fault
     part.sent = False
+    if part.error:
+        part_release(part)
+        return
+    located = locate_part(plane, fetch, part, limit, min_one)
     if located == LOG_CLOSED:
         unknown_id = part.session.by_id and table_by_id(&plane.server.table, part.topic.id) == NULL
         part.error = UNKNOWN_TOPIC_ID if unknown_id else UNKNOWN_TOPIC_OR_PARTITION

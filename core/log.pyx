@@ -497,12 +497,23 @@ cdef class Log:
             if flush and self.c.dirty:
                 good = (ftruncate(active.file.fd, active.size) == 0
                         and segment_write_index(active, self.c.directory, True) == 0 and flush_once(self.c))
+            let_go_of_files(self.c)
             pthread_mutex_unlock(&self.c.disk)
         prepared = os.path.join(self.directory, "next")
         if os.path.exists(prepared):
             os.unlink(prepared)
         if not good:
             raise OSError(EIO, "cannot flush the log", self.directory)
+
+
+cdef void let_go_of_files(CLog* log) noexcept nogil:
+    """Of a closed log, whose object may be kept alive for long by a cycle; who still reads has references of its own."""
+    cdef int32_t i
+    log_lock(&log.lock)
+    for i in range(log.segment_count):
+        file_unref(log.segments[i].file)
+        log.segments[i].file = NULL
+    log_unlock(&log.lock)
 
 
 cdef void replay_known(CLog* log, BatchInfo* info) noexcept nogil:

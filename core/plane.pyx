@@ -18,6 +18,7 @@ from kafpy._core.atomic cimport atomic_set32, atomic_set64, counter_get
 from kafpy._core.beats cimport Beat, Beats, KnownCommit
 from kafpy._core.bytes cimport get16, get32
 from kafpy._core.connection cimport slot_free
+from kafpy._core.faults cimport faults_add, faults_close, faults_forget, faults_init
 from kafpy._core.log cimport Log
 from kafpy._core.meter cimport meter_init
 from kafpy._core.partition cimport CLog
@@ -56,6 +57,7 @@ cdef class Request:
     cdef readonly bytes frame
     cdef readonly int listener
     cdef readonly bint metered
+    cdef readonly int fault
     cdef readonly KnownCommit commit
     cdef Address peer
     cdef Address own
@@ -109,9 +111,16 @@ cdef void plane_free(Plane* plane) noexcept:
     free(plane.timers)
     free(plane.times)
     free(plane.arena)
-    close(plane.epoll_fd)
+    close_descriptors(plane)
     mailbox_close(&plane.mailbox)
     free(plane)
+
+
+cdef void close_descriptors(Plane* plane) noexcept nogil:
+    if plane.epoll_fd >= 0:
+        close(plane.epoll_fd)
+    plane.epoll_fd = -1
+    mailbox_deafen(&plane.mailbox)
 
 
 @cython.no_gc            # its runtime must be there when it is freed
@@ -139,6 +148,7 @@ cdef class Planes:
             fetch_sessions=-(-fetch_sessions // planes), queued_max_bytes=queued_max_bytes)
         pthread_mutex_init(&self.c.inbox.lock, NULL)
         pthread_mutex_init(&self.c.refusals.lock, NULL)
+        faults_init(&self.c.faults)
         addresses_init(&self.c.addresses, quota_windows, quota_window_ms)
         self.c.addresses.most = max_connections_per_ip
         self.c.accepted_samples = <Sample*>calloc(quota_windows, sizeof(Sample))
@@ -174,13 +184,16 @@ cdef class Planes:
 
     def wake(self):
         """Have every plane look at the clock again."""
+        self.tell(LETTER_WAKE)
+
+    cdef tell(self, LetterKind kind):
         cdef Letter* letter
         cdef int i
-        for i in range(self.c.planes):
+        for i in range(1 if kind == LETTER_LISTEN else self.c.planes):
             letter = <Letter*>calloc(1, sizeof(Letter))
             if letter == NULL:
                 raise MemoryError
-            letter.kind = LETTER_WAKE
+            letter.kind = kind
             mailbox_post(&self.c.plane[i].mailbox, letter)
 
     def stop(self):
@@ -199,6 +212,9 @@ cdef class Planes:
         self.running = False
         for i in range(self.c.planes):
             plane_end(self.c.plane[i])
+            close_descriptors(self.c.plane[i])
+        close(self.c.inbox.event_fd)            # at once: this object may be kept alive for long by a cycle
+        self.c.inbox.event_fd = -1
 
     def __dealloc__(self):
         cdef InboxItem* item
@@ -218,9 +234,11 @@ cdef class Planes:
         for i in range(self.c.table.reader_count):
             plane_free(self.c.plane[i])
         table_close(&self.c.table)
-        close(self.c.inbox.event_fd)
+        if self.c.inbox.event_fd >= 0:
+            close(self.c.inbox.event_fd)
         addresses_close(&self.c.addresses)
         quotas_close(&self.c.quotas)
+        faults_close(&self.c.faults)
         free(self.c.accepted_samples)
         free(self.c)
 
@@ -308,6 +326,31 @@ cdef class Planes:
         with nogil:
             addresses_limit(&self.c.addresses, per_address, address_rate, named)
 
+    # ---- faults
+
+    def fail_requests(self, int api_key, list codes not None):
+        """The next requests of that API are answered with these codes, in order: 0 as usual, -195 not at all but hung up on."""
+        for code in codes:
+            if not faults_add(&self.c.faults, api_key, code):
+                raise MemoryError
+
+    def forget_failures(self, int api_key=-1):
+        faults_forget(&self.c.faults, api_key)
+
+    def delay_replies(self, int64_t ms):
+        atomic_set64(&self.c.faults.delay_ns, ms * 1000000)
+        self.wake()
+
+    def drop_connections(self):
+        self.tell(LETTER_DROP)
+
+    def accept(self, bint accepting):
+        """False: listening sockets are not looked at, and connections are closed."""
+        atomic_set32(&self.c.faults.refusing, not accepting)
+        self.tell(LETTER_LISTEN)
+        if not accepting:
+            self.tell(LETTER_DROP)
+
     # ---- inbox
 
     @property
@@ -322,6 +365,7 @@ cdef class Planes:
         cdef InboxItem* after
         cdef Request request
         cdef uint64_t count
+        cdef bint plain
         read(self.c.inbox.event_fd, &count, 8)
         with nogil:
             pthread_mutex_lock(&self.c.inbox.lock)
@@ -332,7 +376,8 @@ cdef class Planes:
         while item != NULL:
             after = item.next
             self.drained += 1
-            beat = self.beats.find(item.frame, item.size) if item.meter == NULL else None
+            plain = item.meter == NULL and item.fault == 0
+            beat = self.beats.find(item.frame, item.size) if plain else None
             if beat is not None:
                 self.reply(self.hold(item), beat.answer(item.frame + 4))
                 free(item)
@@ -341,7 +386,8 @@ cdef class Planes:
             request = Request.__new__(Request)
             request.token = self.hold(item)
             request.metered = item.meter != NULL
-            request.commit = self.beats.read_commit(item.frame, item.size) if item.meter == NULL else None
+            request.fault = item.fault
+            request.commit = self.beats.read_commit(item.frame, item.size) if plain else None
             request.frame = (<const char*>item.frame)[:item.size]
             request.api_key = <int16_t>get16(item.frame)
             request.api_version = <int16_t>get16(item.frame + 2)

@@ -156,6 +156,7 @@ cdef bint prepare(Plane* plane, Produce* produce, bint transactional, const int1
     cdef Walk walk
     cdef Topic* topic
     cdef ProducePart* part = produce.part
+    cdef int16_t fault = produce.slot.fault
     cdef int32_t i, k
     cdef bint native, all_native = True
     walk_start(&walk, produce)
@@ -168,7 +169,9 @@ cdef bint prepare(Plane* plane, Produce* produce, bint transactional, const int1
             part.append.data = walk.records
             part.append.base_offset = part.append.append_time = part.append.log_start_offset = -1
             part.append.info.bad_record = -1
-            if decided != NULL and decided[0]:
+            if fault:
+                part.append.error = fault
+            elif decided != NULL and decided[0]:
                 part.append.error = decided[0]
             elif produce.acks < -1 or produce.acks > 1:
                 part.append.error = INVALID_REQUIRED_ACKS

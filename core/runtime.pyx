@@ -33,8 +33,15 @@ cdef void mailbox_init(Mailbox* box) noexcept nogil:
     box.event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
 
 
+cdef void mailbox_deafen(Mailbox* box) noexcept nogil:
+    """Give the descriptor back: nobody waits for letters any more. They may still be posted and taken."""
+    if box.event_fd >= 0:
+        close(box.event_fd)
+    box.event_fd = -1
+
+
 cdef void mailbox_close(Mailbox* box) noexcept nogil:
-    close(box.event_fd)
+    mailbox_deafen(box)
     pthread_mutex_destroy(&box.lock)
 
 
@@ -96,6 +103,12 @@ cdef bint runtime_submit(CRuntime* runtime, Job* job) noexcept nogil:
 cdef void runtime_alarm(CRuntime* runtime) noexcept nogil:
     cdef uint64_t one = 1
     write(runtime.failures_fd, &one, 8)
+
+
+cdef void close_alarm(CRuntime* runtime) noexcept nogil:
+    if runtime.failures_fd >= 0:
+        close(runtime.failures_fd)
+    runtime.failures_fd = -1
 
 
 cdef void runtime_settle(CRuntime* runtime) noexcept nogil:
@@ -178,6 +191,7 @@ cdef class Runtime:
             for i in range(self.c.helpers):
                 pthread_join(self.c.threads[i], NULL)
             self.c.helpers = 0
+            close_alarm(self.c)
 
     def __dealloc__(self):
         # After a fork the child has none of these threads; joining them would hang. close() is the owner's duty.
@@ -185,5 +199,5 @@ cdef class Runtime:
             pthread_mutex_destroy(&self.c.lock)
             pthread_cond_destroy(&self.c.work)
             pthread_cond_destroy(&self.c.idle)
-            close(self.c.failures_fd)
+            close_alarm(self.c)
             free(self.c)

@@ -19,7 +19,7 @@ from kafpy._core.quotas cimport grip_drop
 from kafpy._core.runtime cimport LETTER_ADOPT, Letter, mailbox_post, runtime_alarm
 from kafpy._core.segment cimport file_unref
 from kafpy._core.state cimport *
-from kafpy._core.timers cimport timer_cancel
+from kafpy._core.timers cimport timer_cancel, timer_set
 
 cdef enum: SEND_VECTORS = 64
 cdef enum: ACCEPTS_PER_TURN = 64
@@ -52,7 +52,7 @@ cdef int gather(Connection* connection, iovec* vectors, bint* file_next, int64_t
     cdef int64_t until
     file_next[0] = False
     total[0] = 0
-    while slot != NULL and slot.state == SLOT_READY and not slot.hang_up and count < SEND_VECTORS:
+    while slot != NULL and slot_may_leave(slot) and not slot.hang_up and count < SEND_VECTORS:
         until = slot.pieces[slot.pieces_sent].after if slot.pieces_sent < slot.piece_count else slot.size
         if until > slot.sent:
             vectors[count].iov_base = slot.data + slot.sent
@@ -70,7 +70,7 @@ cdef void note_sent(Connection* connection, int64_t n) noexcept nogil:
     """`n` bytes of slots' data have left; free the slots that are done."""
     cdef Slot* slot = connection.first
     cdef int64_t until
-    while slot != NULL and slot.state == SLOT_READY and not slot.hang_up:
+    while slot != NULL and slot_may_leave(slot) and not slot.hang_up:
         until = slot.pieces[slot.pieces_sent].after if slot.pieces_sent < slot.piece_count else slot.size
         if slot.sent + n < until:
             slot.sent += n
@@ -100,6 +100,17 @@ cdef int send_file(Connection* connection) noexcept nogil:
     return 1
 
 
+cdef bint slot_may_leave(const Slot* slot) noexcept nogil:
+    return slot.state == SLOT_READY and slot.due_ns <= slot.connection.plane.real_ns
+
+
+cdef void hold_back(Connection* connection) noexcept nogil:
+    """Look at its replies again when the first one is due."""
+    cdef Plane* plane = connection.plane
+    if connection.late.at < 0:
+        timer_set(plane, &connection.late, plane.now_ns + connection.first.due_ns - plane.real_ns)
+
+
 cdef bint send_ready(Connection* connection) noexcept nogil:
     """Send what is ready until the socket is full. False: hang up."""
     cdef iovec[SEND_VECTORS] vectors
@@ -109,6 +120,9 @@ cdef bint send_ready(Connection* connection) noexcept nogil:
     cdef long n
     cdef int count, sent
     while connection.first != NULL and connection.first.state == SLOT_READY:
+        if connection.first.due_ns > connection.plane.real_ns:
+            hold_back(connection)
+            return True
         if connection.first.hang_up:
             return False
         count = gather(connection, vectors, &file_next, &total)
@@ -142,7 +156,7 @@ cdef void show_interest(Connection* connection) noexcept nogil:
     event.events = 0
     if connection_may_read(connection) and not connection.starved:
         event.events = EPOLLIN
-    if connection.first != NULL and connection.first.state == SLOT_READY:
+    if connection.first != NULL and slot_may_leave(connection.first):
         event.events |= EPOLLOUT
     if event.events != connection.interest:
         connection.interest = event.events
@@ -211,9 +225,11 @@ cdef void connection_close(Connection* connection) noexcept nogil:
     unlink_activity(connection)
     counter_add(&plane.connections, -1)
     if connection.fd >= 0:
+        shutdown(connection.fd, SHUT_RDWR)       # a forked child may hold the socket too
         close(connection.fd)
         see_out(plane.server, &connection.peer, not connection.unwelcome)
     timer_cancel(plane, &connection.mute)
+    timer_cancel(plane, &connection.late)
     grip_drop(&plane.server.quotas, &connection.quota)
     connection.newer = plane.graves
     plane.graves = connection
@@ -380,13 +396,14 @@ cdef void adopt(Plane* plane, Connection* connection) noexcept nogil:
     link_newest(connection)
     event.events = connection.interest = 0 if connection.unwelcome else EPOLLIN
     event.data.ptr = connection
-    if epoll_ctl(plane.epoll_fd, EPOLL_CTL_ADD, connection.fd, &event):
+    if epoll_ctl(plane.epoll_fd, EPOLL_CTL_ADD, connection.fd, &event) or atomic_get32(&plane.server.faults.refusing):
         connection_close(connection)
 
 
 cdef void watch_listeners(Plane* plane, bint on) noexcept nogil:
     cdef epoll_event event
     cdef int32_t i
+    on = on and not atomic_get32(&plane.server.faults.refusing)
     for i in range(plane.server.listener_count):
         event.events = EPOLLIN
         event.data.ptr = &plane.server.listeners[i]

@@ -11,6 +11,7 @@ from libc.string cimport memcpy
 from kafpy._core.atomic cimport atomic_add64, atomic_get32, atomic_get64, atomic_get_ptr, atomic_set32, counter_add
 from kafpy._core.bytes cimport get16, get32, put32
 from kafpy._core.connection cimport *
+from kafpy._core.faults cimport FAULT_HANG_UP, fault_of
 from kafpy._core.fetch cimport fetch_expired, fetch_found, fetch_news, fetch_serve
 from kafpy._core.partition cimport WAITS_FOR_DATA, Waiter
 from kafpy._core.posix cimport *
@@ -42,9 +43,10 @@ cdef void plane_look_at_clock(Plane* plane) noexcept nogil:
     plane.now_ms = clock_wall_ms(&plane.server.runtime.clock)
 
 
-cdef void look_at_quotas(Plane* plane) noexcept nogil:
+cdef void look_at_rules(Plane* plane) noexcept nogil:
     cdef QuotaRules* rules = <QuotaRules*>atomic_get_ptr(&plane.server.quotas.rules)
     plane.timed = rules != NULL and rules.timed
+    plane.delay_ns = atomic_get64(&plane.server.faults.delay_ns)
 
 
 cdef void refuse(Plane* plane, Connection* connection) noexcept nogil:
@@ -70,6 +72,7 @@ cdef void forward(Plane* plane, Connection* connection, Slot* slot, const uint8_
     item.peer = connection.peer
     item.own = connection.own
     item.listener = connection.listener
+    item.fault = slot.fault
     item.client = NULL
     item.meter = connection.quota.meter[QUOTA_REQUEST]
     if item.meter != NULL:
@@ -132,6 +135,11 @@ cdef void serve_frame(Plane* plane, Connection* connection, uint8_t* frame, int3
         return
     slot.request_size = size
     throttle_bind(connection, frame, size)
+    if atomic_get32(&plane.server.faults.active):
+        slot.fault = fault_of(&plane.server.faults, api_key)
+        if slot.fault == FAULT_HANG_UP:
+            slot_hang_up(slot)
+            return
     if is_native(api_key, version):
         served = serve_native(plane, slot, frame, size, NULL, 0)
         connection.blocked = served == FALLS_THROUGH
@@ -328,6 +336,14 @@ cdef void take_answer(Plane* plane, Answer* answer) noexcept nogil:
     free(answer)
 
 
+cdef void drop_connections(Plane* plane) noexcept nogil:
+    cdef Connection* connection = plane.oldest
+    while connection != NULL:
+        connection.hang_up = True
+        connection_touch(connection)
+        connection = connection.newer
+
+
 cdef void read_mail(Plane* plane) noexcept nogil:
     cdef Letter* letter = mailbox_take(&plane.mailbox)
     cdef Letter* after
@@ -341,6 +357,12 @@ cdef void read_mail(Plane* plane) noexcept nogil:
             take_answer(plane, <Answer*>letter)
         elif letter.kind == LETTER_ADOPT:
             adopt(plane, (<Arrival*>letter).connection)
+            free(letter)
+        elif letter.kind == LETTER_DROP:
+            drop_connections(plane)
+            free(letter)
+        elif letter.kind == LETTER_LISTEN:
+            watch_listeners(plane, True)
             free(letter)
         else:
             free(letter)
@@ -362,6 +384,8 @@ cdef void fire_timers(Plane* plane) noexcept nogil:
             fetch_expired(plane, <Fetch*>timer.owner)
         elif timer.kind == TIMER_COMMIT:
             commit_expired(plane, <Commit*>timer.owner)
+        elif timer.kind == TIMER_LATE:
+            connection_touch(<Connection*>timer.owner)
         else:
             unmute(<Connection*>timer.owner)
         timer = timer_due(plane)
@@ -462,7 +486,7 @@ cdef void* plane_main(void* arg) noexcept nogil:
         n = epoll_wait(plane.epoll_fd, events, EVENTS, wait_ms(plane))
         table_enter(&plane.server.table, &plane.reading)
         plane_look_at_clock(plane)
-        look_at_quotas(plane)
+        look_at_rules(plane)
         # Mail first, wherever it stands in the list: an append that was acknowledged before a fetch was sent is seen by it.
         for i in range(n):
             if (<Source*>events[i].data.ptr)[0] == SOURCE_MAILBOX:

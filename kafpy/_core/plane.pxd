@@ -2,7 +2,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 from kafpy._core.beats cimport Beats
 from kafpy._core.meter cimport Meter
 from kafpy._core.quotas cimport QuotaClient
-from kafpy._core.runtime cimport Runtime
+from kafpy._core.runtime cimport LetterKind, Runtime
 from kafpy._core.state cimport InboxItem, Plane, Server, Slot
 from kafpy._core.turn cimport Answer
 
@@ -28,5 +28,6 @@ cdef class Planes:
     cdef int64_t drained
     cdef int64_t hold(self, InboxItem* item) except -1
     cdef post(self, int64_t token, Answer* answer)
+    cdef tell(self, LetterKind kind)
     cdef Held* find(self, int64_t token) except NULL
     cdef Slot* let_go(self, int64_t token, Plane** plane, Answer* answer) except NULL

@@ -25,6 +25,8 @@ class Request:
     listener: int
     metered: bool
     """Its client has a bound on request time: charge() it before it is answered."""
+    fault: int
+    """Not 0: the error code that somebody asked to have this one answered with."""
     commit: KnownCommit | None
     """Read already, if it is such a commit; `frame` is there all the same."""
 
@@ -92,6 +94,24 @@ class Planes:
 
         `addresses`: packed address, most connections or -1, rate or 0 as for everyone. Who is connected stays.
         """
+
+    def fail_requests(self, api_key: int, codes: list[int]) -> None:
+        """The next requests of that API are answered with these codes, in order: 0 as usual, -195 hung up on instead.
+
+        Produce and Fetch by their planes, with the code for every partition; others reach Python with it as `fault`.
+        """
+
+    def forget_failures(self, api_key: int = -1) -> None:
+        """What is left of that API's; -1: of all."""
+
+    def delay_replies(self, ms: int) -> None:
+        """Replies leave so much later from now on, in real time; 0: at once."""
+
+    def drop_connections(self) -> None:
+        """Close every connection, soon."""
+
+    def accept(self, accepting: bool) -> None:
+        """False: listening sockets are not looked at, and every connection is closed, until True."""
 
     def charge(self, token: int, spent_ns: int) -> int:
         """Count Python's time for a metered request; milliseconds by which it is above its bound, for reply()."""

@@ -155,6 +155,8 @@ cdef extern from "<sys/socket.h>" nogil:
     long recv(int fd, void* buf, size_t n, int flags) noexcept
     long send(int fd, const void* buf, size_t n, int flags) noexcept
     long sendmsg(int fd, const msghdr* m, int flags) noexcept
+    enum: SHUT_RDWR
+    int shutdown(int fd, int how) noexcept
     int accept4(int fd, sockaddr* a, unsigned int* n, int flags) noexcept
     int getsockname(int fd, sockaddr* a, unsigned int* n) noexcept
     int setsockopt(int fd, int level, int name, const void* value, unsigned int n) noexcept

@@ -8,6 +8,8 @@ cdef enum LetterKind:
     LETTER_LOCATED     # a helper found and warmed a slice (fetch.Search)
     LETTER_REPLY       # Python answers (plane.Answer)
     LETTER_ADOPT       # a new connection for this plane (plane.Arrival)
+    LETTER_DROP        # close every connection
+    LETTER_LISTEN      # accept, or no longer: Faults.refusing tells
     LETTER_WAKE        # look at the clock, the stop flag, the table
 
 cdef struct Letter:
@@ -22,6 +24,7 @@ cdef struct Mailbox:
 
 cdef void mailbox_init(Mailbox* box) noexcept nogil
 cdef void mailbox_close(Mailbox* box) noexcept nogil
+cdef void mailbox_deafen(Mailbox* box) noexcept nogil
 cdef void mailbox_post(Mailbox* box, Letter* letter) noexcept nogil
 cdef Letter* mailbox_take(Mailbox* box) noexcept nogil    # the whole list, oldest first
 

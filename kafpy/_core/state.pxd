@@ -4,6 +4,7 @@
 #   Waiter      see partition.pxd
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from kafpy._core.addresses cimport Addresses, Host
+from kafpy._core.faults cimport Faults
 from kafpy._core.meter cimport Meter, Sample
 from kafpy._core.partition cimport Append, CLog, Located, Position, Slice, Waiter
 from kafpy._core.posix cimport pthread_mutex_t, pthread_t
@@ -40,6 +41,8 @@ cdef struct Slot:            # one request and its reply; replies leave in the o
     bint silent              # acks=0: nothing is sent
     bint hang_up             # close instead of replying
     bint outside             # with Python
+    int16_t fault            # the code it is answered with because somebody asked for that; 0: none
+    int64_t due_ns           # its reply does not leave before, real; 0: at once
     int32_t request_size     # header and body
     int64_t arrived_ns       # real
     int32_t held             # bytes that the request holds elsewhere until it is answered; part of its connection's `unsent`
@@ -69,6 +72,7 @@ cdef enum TimerKind:
     TIMER_FETCH                  # Fetch*
     TIMER_COMMIT                 # Commit*
     TIMER_MUTE                   # Connection*
+    TIMER_LATE                   # Connection*
 
 cdef struct Timer:
     int64_t deadline_ns          # of the broker's clock
@@ -95,6 +99,7 @@ cdef struct Connection:
     int32_t slots
     int64_t unsent
     Timer mute               # set: its client is above a quota, nothing is read until then
+    Timer late               # set: a reply is held back until then
     bint unwelcome           # not served, and closed when `mute` fires: its address connects too fast
     QuotaGrip quota
     int64_t spent_ns         # of this thread's time, not charged yet; only while some quota asks
@@ -245,6 +250,7 @@ cdef struct InboxItem:
     Address peer
     Address own
     int32_t listener
+    int16_t fault
     QuotaClient* client          # counted; NULL: its time is not metered
     Meter* meter
     double bound
@@ -289,6 +295,7 @@ cdef struct Server:
     Addresses addresses
     Quotas quotas
     Refusals refusals
+    Faults faults
     Meter accepted               # connections; plane 0's
     Sample* accepted_samples
     int64_t accept_rate          # atomic: connections per second; 0: no limit
@@ -307,6 +314,7 @@ cdef struct Plane:
     int64_t now_ns
     int64_t now_ms
     int64_t reply_ns             # when replies were last about to leave, real
+    int64_t delay_ns             # how much later replies leave
     bint timed                   # some quota is on a thread's time
     Letter* news                 # waiters of this plane that this turn's appends woke
     uint8_t* arena               # what this turn received

@@ -18,6 +18,7 @@ import trio
 from kafpy._core.beats import Beat, KnownCommit
 from kafpy._core.plane import Planes, Request
 from kafpy.broker.failures import Failures
+from kafpy.broker.fault_answers import fault_answer
 from kafpy.broker.produce_fallthrough import ProduceFallthrough
 from kafpy.broker.state import BrokerState
 from kafpy.coordinator.group.offset_requests import commit_error
@@ -93,6 +94,10 @@ class Inbox:
                 self._refuse_version(request)
                 return
             call = self._read(request, started)
+            if request.fault:
+                answer = fault_answer(self._state, request, request.api_key, call.body, request.fault)
+                self._reply(request, request.api_version, answer, started)
+                return
             answer = SERVED[request.api_key].handler(self._state, call)
             if answer is LATER:
                 return

@@ -7,6 +7,7 @@ close: stop the planes, close the logs, write checkpoints and clean-shutdown mar
 
 import logging
 import signal
+import socket
 import time
 import uuid
 from collections.abc import Callable, Iterable
@@ -112,6 +113,14 @@ class Broker:
     @property
     def port(self) -> int:
         return self._bound[0].port
+
+    def client_sockets(self) -> list[socket.socket]:
+        """Of the listeners."""
+        return [each for bound in self._bound for each in bound.sockets]
+
+    def sockets(self) -> list[socket.socket]:
+        """All that are bound, that of metrics too."""
+        return [*self.client_sockets(), *(() if self._http is None else self._http.sockets)]
 
     @property
     def http_address(self) -> str | None:

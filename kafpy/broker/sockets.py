@@ -106,6 +106,10 @@ def _bound(family: socket.AddressFamily, address: str, port: int, host: str) -> 
             made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, int(address != "::" or host != ""))
         made.setblocking(False)
         made.bind((address, port))
+        if port == 0:
+            # A port that was asked for by its number stays the socket's own when it stops listening for a while.
+            with made:
+                return _bound(family, address, int(made.getsockname()[1]), host)
     except OSError:
         made.close()
         raise

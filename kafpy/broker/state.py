@@ -257,6 +257,15 @@ class BrokerState:
             for delay, files in aside.items():
                 self._remove_later(files, delay)
 
+    async def settle(self) -> None:
+        """What is due by the clock is done, changes of topics and retention among it; clients are not waited for."""
+        from trio.testing import wait_all_tasks_blocked
+
+        await wait_all_tasks_blocked()
+        async with self._changing:
+            pass
+        await wait_all_tasks_blocked()
+
     async def describe_directories(self) -> tuple[list[Contents], dict[TopicPartition, Future]]:
         """What they hold, and which partitions are on their way into them."""
         return (

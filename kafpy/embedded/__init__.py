@@ -1,0 +1,1 @@
+"""A whole broker inside a process: for tests, notebooks and examples."""
