@@ -355,6 +355,29 @@ def partition_for(bytes key not None, int32_t partitions):
                      % <uint32_t>partitions)
 
 
+def runs(packed):
+    """(timestamp, records, bytes of their keys and values) of each run of records with the same timestamp."""
+    cdef bytes records = packed.records
+    cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(records)
+    cdef const uint8_t* end = p + PyBytes_GET_SIZE(records)
+    cdef Record record
+    cdef int64_t delta = 0, count = 0, size = 0, base = packed.base_timestamp
+    found = []
+    while p < end:
+        p = read_record(p, end, &record)
+        if p == NULL:
+            raise ValueError("these are no records")
+        if count and record.timestamp_delta != delta:
+            found.append((base + delta, count, size))
+            count = size = 0
+        delta = record.timestamp_delta
+        count += 1
+        size += max(record.key.size, <int64_t>0) + max(record.value.size, <int64_t>0)
+    if count:
+        found.append((base + delta, count, size))
+    return found
+
+
 def halves(packed):
     """Two batches with the records of one, which has at least two."""
     cdef bytes records = packed.records

@@ -101,5 +101,8 @@ class Packer:
 def partition_for(key: bytes, partitions: int) -> int:
     """Where Kafka's Java client sends a key."""
 
+def runs(packed: Packed) -> list[tuple[int, int, int]]:
+    """(timestamp, records, bytes of their keys and values) of each run of records with the same timestamp."""
+
 def halves(packed: Packed) -> list[Packed]:
     """Two batches with the records of one, which has at least two."""

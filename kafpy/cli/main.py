@@ -10,6 +10,8 @@ COMMANDS = {
     "serve": ("kafpy.cli.serve", "Run a broker."),
     "produce": ("kafpy.cli.produce", "Send lines to a topic."),
     "consume": ("kafpy.cli.consume", "Print messages."),
+    "offsets": ("kafpy.cli.offsets", "Print the offsets of partitions."),
+    "perf": ("kafpy.cli.perf", "Measure a broker as Kafka's performance tools do."),
     "group": ("kafpy.cli.group", "List and describe consumer groups, and change their offsets."),
     "topic": ("kafpy.cli.topic", "Create, list, describe and delete topics."),
 }
