@@ -270,6 +270,9 @@ cdef class Packer:
                 return WANTS_MORE
             line.data = at[0]
             line.size = (end if stop == NULL else stop) - at[0]
+            if line.size == 0 and form.skip_empty:
+                at[0] = end if stop == NULL else stop + form.delimiter.size
+                continue
             row.timestamp, row.partition = timestamp, form.partition
             status = form.read(&line, &row, &self.scratch)
             if status != WANTS_MORE:

@@ -26,7 +26,8 @@ class Form:
     """How a line is laid out: fields ("key", "value", "headers", "partition", "timestamp"), each with what ends it.
 
     The last field goes to the line's end. ignore_errors: a separator that is missing leaves its field out.
-    null_marker: a key, value or header value that stands for null. key, headers, partition: of every line.
+    skip_empty: no record of an empty line. null_marker: a key, value or header value that stands for null. key,
+    headers, partition: of every line.
     """
 
     def __new__(
@@ -36,6 +37,7 @@ class Form:
         delimiter: bytes = b"\n",
         strip_cr: bool = False,
         ignore_errors: bool = False,
+        skip_empty: bool = False,
         null_marker: bytes | None = None,
         empty_key_null: bool = False,
         empty_value_null: bool = False,

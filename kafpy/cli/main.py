@@ -10,6 +10,7 @@ COMMANDS = {
     "serve": ("kafpy.cli.serve", "Run a broker."),
     "produce": ("kafpy.cli.produce", "Send lines to a topic."),
     "consume": ("kafpy.cli.consume", "Print messages."),
+    "cat": ("kafpy.cli.cat", "Consume, produce, list and query with kcat's letters."),
     "offsets": ("kafpy.cli.offsets", "Print the offsets of partitions."),
     "perf": ("kafpy.cli.perf", "Measure a broker as Kafka's performance tools do."),
     "group": ("kafpy.cli.group", "List and describe consumer groups, and change their offsets."),
