@@ -30,7 +30,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
 
 @pytest.fixture
 def tool(broker: BrokerProcess) -> Tool:
-    return Tool(broker)
+    return Tool(broker.bootstrap)
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
 
 @pytest.fixture
 def tool(broker: BrokerProcess) -> Tool:
-    return Tool(broker)
+    return Tool(broker.bootstrap)
 
 
 def values(broker: BrokerProcess, topic: str) -> list[bytes]:
@@ -140,7 +140,7 @@ def test_e2e(tool: Tool, arguments: list[str]) -> None:
 
 
 def test_e2e_by_position(tool: Tool) -> None:
-    ran = tool.run("perf", "e2e", tool.broker.bootstrap, "by-position", "2", "1", "8")
+    ran = tool.run("perf", "e2e", tool.bootstrap, "by-position", "2", "1", "8")
     assert len(ran.out.splitlines()) == 4
 
 

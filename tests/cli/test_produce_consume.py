@@ -26,7 +26,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
 
 @pytest.fixture
 def tool(broker: BrokerProcess) -> Tool:
-    return Tool(broker)
+    return Tool(broker.bootstrap)
 
 
 @pytest.fixture
@@ -234,7 +234,7 @@ def test_records_that_are_too_large_are_named_and_the_others_arrive(tool: Tool, 
 
 def test_nobody_listens(free_port: int) -> None:
     for verb in ("produce", "consume"):
-        ran = Tool(type("Nobody", (), {"bootstrap": f"localhost:{free_port}"})()).run(verb, "t", status=1)
+        ran = Tool(f"localhost:{free_port}").run(verb, "t", status=1)
         assert ran.err == (
             f"kafpy: cannot reach localhost:{free_port}: connection refused; "
             "is a broker running? start one with `kafpy serve`\n"

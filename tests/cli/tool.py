@@ -4,8 +4,6 @@ import subprocess
 import sys
 from typing import NamedTuple
 
-from tests.broker_process import BrokerProcess
-
 
 class Ran(NamedTuple):
     status: int
@@ -14,12 +12,14 @@ class Ran(NamedTuple):
 
 
 class Tool:
-    def __init__(self, broker: BrokerProcess) -> None:
-        self.broker = broker
+    """Commands go to the broker at `bootstrap`."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self.bootstrap = bootstrap
 
     def command(self, *arguments: str) -> list[str]:
-        verb = 2 if arguments[0] in ("perf", "group") else 1
-        place = ["-b", self.broker.bootstrap]
+        verb = 2 if arguments[0] in ("perf", "group", "topic") else 1
+        place = ["-b", self.bootstrap]
         return [sys.executable, "-m", "kafpy.cli.main", *arguments[:verb], *place, *arguments[verb:]]
 
     def run(self, *arguments: str, given: bytes | str = b"", status: int | None = 0) -> Ran:
