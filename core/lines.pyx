@@ -270,6 +270,9 @@ cdef class Packer:
                 return WANTS_MORE
             line.data = at[0]
             line.size = (end if stop == NULL else stop) - at[0]
+            if line.size == 0 and form.skip_empty:
+                at[0] = end if stop == NULL else stop + form.delimiter.size
+                continue
             row.timestamp, row.partition = timestamp, form.partition
             status = form.read(&line, &row, &self.scratch)
             if status != WANTS_MORE:
@@ -353,6 +356,29 @@ cdef bytes pack_headers(headers):
 def partition_for(bytes key not None, int32_t partitions):
     return <int32_t>((murmur2(<const uint8_t*>PyBytes_AS_STRING(key), PyBytes_GET_SIZE(key)) & 0x7fffffff)
                      % <uint32_t>partitions)
+
+
+def runs(packed):
+    """(timestamp, records, bytes of their keys and values) of each run of records with the same timestamp."""
+    cdef bytes records = packed.records
+    cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(records)
+    cdef const uint8_t* end = p + PyBytes_GET_SIZE(records)
+    cdef Record record
+    cdef int64_t delta = 0, count = 0, size = 0, base = packed.base_timestamp
+    found = []
+    while p < end:
+        p = read_record(p, end, &record)
+        if p == NULL:
+            raise ValueError("these are no records")
+        if count and record.timestamp_delta != delta:
+            found.append((base + delta, count, size))
+            count = size = 0
+        delta = record.timestamp_delta
+        count += 1
+        size += max(record.key.size, <int64_t>0) + max(record.value.size, <int64_t>0)
+    if count:
+        found.append((base + delta, count, size))
+    return found
 
 
 def halves(packed):

@@ -34,6 +34,7 @@ cdef class Form:
     cdef int32_t partition
     cdef bint strip_cr
     cdef bint ignore_errors
+    cdef bint skip_empty
     cdef bint empty_key_null
     cdef bint empty_value_null
     cdef Slice null_marker  # size -1: none
@@ -45,7 +46,7 @@ cdef class Form:
     cdef list held
 
     def __cinit__(self, fields=(("value", b""),), *, bytes delimiter=b"\n", bint strip_cr=False,
-                  bint ignore_errors=False, null_marker=None, bint empty_key_null=False, bint empty_value_null=False,
+                  bint ignore_errors=False, bint skip_empty=False, null_marker=None, bint empty_key_null=False, bint empty_value_null=False,
                   bytes headers_separator=b",", bytes header_separator=b":", key=None, headers=(),
                   int32_t partition=ANY):
         if not fields or len(fields) > MOST_FIELDS or not delimiter:
@@ -62,7 +63,7 @@ cdef class Form:
         self.headers_separator, self.header_separator = slice_of(headers_separator), slice_of(header_separator)
         self.key, self.partition = slice_of(key), partition
         self.headers, self.header_count = slice_of(self.held[5]), len(headers)
-        self.strip_cr, self.ignore_errors = strip_cr, ignore_errors
+        self.strip_cr, self.ignore_errors, self.skip_empty = strip_cr, ignore_errors, skip_empty
         self.empty_key_null, self.empty_value_null = empty_key_null, empty_value_null
 
     cdef int read(self, const Slice* line, Row* row, Out* scratch) noexcept nogil:

@@ -76,6 +76,8 @@ class Op(NamedTuple):
     text: bytes = b""
     width: int = 0
     between: bytes = b""
+    before: bytes = b""
+    after: bytes = b""
     inner: tuple = ()
 
 
@@ -84,7 +86,9 @@ cdef struct Part:  # an Op, ready to run
     int style
     int width        # of a number in bytes, for hex, big and little
     Slice text       # a literal; null as text; a member's name; a time's form; what stands for no headers
-    Slice between    # headers
+    Slice between    # headers, as the next two
+    Slice before
+    Slice after
     int inner        # headers: how many ops that follow are theirs
 
 cdef struct Shown:  # what the ops print of
@@ -134,6 +138,7 @@ cdef class Template:
             self.ops[place].width = each.width
             self.ops[place].text = self.hold(each.text)
             self.ops[place].between = self.hold(each.between)
+            self.ops[place].before, self.ops[place].after = self.hold(each.before), self.hold(each.after)
             if self.ops[place].kind == HEADERS:
                 self.lay(each.inner)
                 self.ops[place].inner = self.count - place - 1

@@ -239,6 +239,8 @@ cdef bint print_headers(const Part* op, const Shown* shown, Out* out) noexcept n
     if left == 0:
         return put(out, op.text.data, op.text.size)
     header.header_count = 0
+    if not put(out, op.before.data, op.before.size):
+        return False
     while left > 0:
         p = slice_bytes(p, shown.end, 0, &header.key)
         if p == NULL:
@@ -249,7 +251,13 @@ cdef bint print_headers(const Part* op, const Shown* shown, Out* out) noexcept n
         left -= 1
         if left and not put(out, op.between.data, op.between.size):
             return False
-    return True
+    return put(out, op.after.data, op.after.size)
+
+
+cdef bint print_timestamp_type(const Part* op, bint append_time, Out* out) noexcept nogil:
+    if op.style == JSON:
+        return put(out, <const uint8_t*>"\"logappend\"", 11) if append_time else put(out, <const uint8_t*>"\"create\"", 8)
+    return put(out, <const uint8_t*>"LogAppendTime", 13) if append_time else put(out, <const uint8_t*>"CreateTime", 10)
 
 
 cdef bint print_ops(const Part* ops, int count, const Shown* shown, Out* out) noexcept nogil:
@@ -267,8 +275,7 @@ cdef bint print_ops(const Part* ops, int count, const Shown* shown, Out* out) no
         elif op.kind == HEADERS:
             fine = print_headers(op, shown, out)
         elif op.kind == TIMESTAMP_TYPE:
-            fine = (put(out, <const uint8_t*>"LogAppendTime", 13) if shown.batch.attributes & LOG_APPEND_TIME else
-                    put(out, <const uint8_t*>"CreateTime", 10))
+            fine = print_timestamp_type(op, shown.batch.attributes & LOG_APPEND_TIME != 0, out)
         else:
             fine = print_number(op, number_in(op.kind, shown), out)
         if not fine:

@@ -26,7 +26,8 @@ class Form:
     """How a line is laid out: fields ("key", "value", "headers", "partition", "timestamp"), each with what ends it.
 
     The last field goes to the line's end. ignore_errors: a separator that is missing leaves its field out.
-    null_marker: a key, value or header value that stands for null. key, headers, partition: of every line.
+    skip_empty: no record of an empty line. null_marker: a key, value or header value that stands for null. key,
+    headers, partition: of every line.
     """
 
     def __new__(
@@ -36,6 +37,7 @@ class Form:
         delimiter: bytes = b"\n",
         strip_cr: bool = False,
         ignore_errors: bool = False,
+        skip_empty: bool = False,
         null_marker: bytes | None = None,
         empty_key_null: bool = False,
         empty_value_null: bool = False,
@@ -100,6 +102,9 @@ class Packer:
 
 def partition_for(key: bytes, partitions: int) -> int:
     """Where Kafka's Java client sends a key."""
+
+def runs(packed: Packed) -> list[tuple[int, int, int]]:
+    """(timestamp, records, bytes of their keys and values) of each run of records with the same timestamp."""
 
 def halves(packed: Packed) -> list[Packed]:
     """Two batches with the records of one, which has at least two."""

@@ -9,13 +9,13 @@ class Op(NamedTuple):
     """One part of a template.
 
     kind: "literal"; the text fields "topic", "key", "value"; "headers", whose `inner` ops run for each header with its
-    key and value; "timestamp_type"; the numbers "partition", "offset", "timestamp", "epoch", "key_size", "value_size"
-    (-1 for null), "topic_size", "header_count", "producer_id", "producer_epoch", "index" (of the printed record) and
-    "broker".
+    key and value; "timestamp_type" (in style "json" librdkafka's words); the numbers "partition", "offset",
+    "timestamp", "epoch", "key_size", "value_size" (-1 for null), "topic_size", "header_count", "producer_id",
+    "producer_epoch", "index" (of the printed record) and "broker".
     style: text "plain", "hex", "base64", "json", "json_member" (`"name":"…"`, or `"name_base64":"…"` for what is no
     UTF-8); numbers "plain", "big", "little", "hex" (all of `width` bytes) and "time" (strftime, UTC).
     text: the literal; what stands for null or for no headers; the member's name; the form of a time.
-    between: what stands between two headers.
+    between: what stands between two headers; before and after: around them, where there are any.
     """
 
     kind: str
@@ -23,6 +23,8 @@ class Op(NamedTuple):
     text: bytes = b""
     width: int = 0
     between: bytes = b""
+    before: bytes = b""
+    after: bytes = b""
     inner: tuple[Op, ...] = ()
 
 @disjoint_base

@@ -7,7 +7,14 @@ import click
 
 from kafpy.cli.main import fail
 from kafpy.cli.options import read_properties
+from kafpy.client.cluster import EARLIEST, LATEST
+from kafpy.client.consumer import READ_COMMITTED, READ_UNCOMMITTED, Terms
+from kafpy.client.producer import Policy
 from kafpy.client.security import SettingsError
+
+CODECS = {"none": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
+ISOLATIONS = {"read_uncommitted": READ_UNCOMMITTED, "read_committed": READ_COMMITTED}
+RESETS = {"earliest": EARLIEST, "latest": LATEST, "none": None}
 
 CONNECTION = {"bootstrap.servers", "client.id", "request.timeout.ms", "security.protocol"}
 """What settings.from_properties reads."""
@@ -72,3 +79,41 @@ def acks(word: str) -> int:
 
 def flag(given: Mapping[str, str], key: str, default: bool) -> bool:
     return given[key].strip().lower() == "true" if key in given else default
+
+
+def policy(client: Mapping[str, str], *, batch_bytes: int = 16384, crc_keys: bool = False) -> Policy:
+    """Of a producer; UsageError for what makes no sense."""
+    codec = client.get("compression.type", "none")
+    if codec not in CODECS:
+        raise click.UsageError(f"no codec {codec}: there are {', '.join(CODECS)}")
+    confirmed = acks(client.get("acks", "all"))
+    level = f"compression.{codec}.level"
+    return Policy(
+        acks=confirmed,
+        codec=CODECS[codec],
+        level=number(client, level, 0) if level in client else None,
+        batch_bytes=number(client, "batch.size", batch_bytes),
+        request_bytes=number(client, "max.request.size", 1 << 20),
+        in_flight=number(client, "max.in.flight.requests.per.connection", 5),
+        idempotent=flag(client, "enable.idempotence", default=confirmed == -1),
+        retries=number(client, "retries", (1 << 31) - 1),
+        backoff_s=number(client, "retry.backoff.ms", 100) / 1000,
+        request_timeout_s=number(client, "request.timeout.ms", 30_000) / 1000,
+        delivery_timeout_s=number(client, "delivery.timeout.ms", 120_000) / 1000,
+        crc_keys=crc_keys,
+    )
+
+
+def terms(client: Mapping[str, str], *, reset: str = "latest") -> Terms:
+    """Of a consumer; UsageError for what makes no sense."""
+    level, reset = client.get("isolation.level", "read_uncommitted"), client.get("auto.offset.reset", reset)
+    if level not in ISOLATIONS or reset not in RESETS:
+        raise click.UsageError(f"isolation.level={level}, auto.offset.reset={reset}: not known")
+    return Terms(
+        isolation=ISOLATIONS[level],
+        max_wait_ms=number(client, "fetch.max.wait.ms", 500),
+        min_bytes=number(client, "fetch.min.bytes", 1),
+        max_bytes=number(client, "fetch.max.bytes", 50 << 20),
+        partition_bytes=number(client, "max.partition.fetch.bytes", 1 << 20),
+        reset=RESETS[reset],
+    )

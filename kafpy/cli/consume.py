@@ -3,7 +3,7 @@
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,15 +17,13 @@ from kafpy.cli.main import fail
 from kafpy.cli.offset_spec import Place, Spec
 from kafpy.cli.options import client_option, read_pairs
 from kafpy.cli.printing import Limits, Printed, print_all
-from kafpy.client.cluster import EARLIEST, LATEST, Cluster, TopicPartition
+from kafpy.client.cluster import Cluster, TopicPartition
 from kafpy.client.connection import ClientError
-from kafpy.client.consumer import READ_COMMITTED, READ_UNCOMMITTED, Consumer, Terms
+from kafpy.client.consumer import Consumer, Terms
 from kafpy.client.leaders import unknown_topic
 from kafpy.client.settings import ClientSettings
 from kafpy.client.subscription import NO_COMMITS, Subscription
 
-ISOLATIONS = {"read_uncommitted": READ_UNCOMMITTED, "read_committed": READ_COMMITTED}
-RESETS = {"earliest": EARLIEST, "latest": LATEST, "none": None}
 FORMATTERS = {"DefaultMessageFormatter", "NoOpMessageFormatter"}
 TEXT_DESERIALIZERS = {"StringDeserializer", "ByteArrayDeserializer", "BytesDeserializer"}
 FORMATTER_KEYS = {
@@ -53,7 +51,9 @@ def console_options(function: F) -> F:
         click.option("--from-beginning", is_flag=True, help="As -o start; of a group, where it has no offset."),
         click.option("--timeout-ms", type=int, metavar="MS", help="End when no message comes for so long."),
         click.option("--skip-message-on-error", is_flag=True, help="Pass over batches that are damaged."),
-        click.option("--isolation-level", type=click.Choice([*ISOLATIONS]), help="[default: read_uncommitted]"),
+        click.option(
+            "--isolation-level", type=click.Choice([*properties.ISOLATIONS]), help="[default: read_uncommitted]"
+        ),
         click.option(
             "--formatter", metavar="CLASS", help="DefaultMessageFormatter, or NoOpMessageFormatter to only count."
         ),
@@ -90,7 +90,7 @@ def command(topics: tuple[str, ...], bootstrap: ClientSettings, topic_flags: tup
     """
     if bool(topics or topic_flags) == bool(given["include"]):
         raise click.UsageError("name a topic, or topics by --include: kafpy consume TOPIC")
-    client = bootstrap.properties
+    client = dict(bootstrap.properties)
     properties.warn_of_others(client, properties.CONSUMER)
     try:
         template = Template(_parts(given))
@@ -138,7 +138,7 @@ def _parts(given: dict[str, Any]) -> list[Op]:
     return output_format.console(wanted) if form in (None, "text") else output_format.rpk(form)
 
 
-def _spec(given: dict[str, Any], client: Mapping[str, str]) -> Spec:
+def _spec(given: dict[str, Any], client: dict[str, str]) -> Spec:
     if given["offset"] is not None:
         if given["from_beginning"]:
             raise click.UsageError("--from-beginning and --offset exclude each other")
@@ -149,20 +149,10 @@ def _spec(given: dict[str, Any], client: Mapping[str, str]) -> Spec:
     return Spec(Place("start" if start else "end"))
 
 
-def _terms(given: dict[str, Any], client: Mapping[str, str]) -> Terms:
-    number = properties.number
-    level = given["isolation_level"] or client.get("isolation.level", "read_uncommitted")
-    reset = client.get("auto.offset.reset", "earliest" if given["from_beginning"] else "latest")
-    if level not in ISOLATIONS or reset not in RESETS:
-        raise click.UsageError(f"isolation.level={level}, auto.offset.reset={reset}: not known")
-    return Terms(
-        isolation=READ_COMMITTED if given["read_committed"] else ISOLATIONS[level],
-        max_wait_ms=number(client, "fetch.max.wait.ms", 500),
-        min_bytes=number(client, "fetch.min.bytes", 1),
-        max_bytes=number(client, "fetch.max.bytes", 50 << 20),
-        partition_bytes=number(client, "max.partition.fetch.bytes", 1 << 20),
-        reset=RESETS[reset],
-    )
+def _terms(given: dict[str, Any], client: dict[str, str]) -> Terms:
+    if given["read_committed"] or given["isolation_level"]:
+        client["isolation.level"] = "read_committed" if given["read_committed"] else given["isolation_level"]
+    return properties.terms(client, reset="earliest" if given["from_beginning"] else "latest")
 
 
 def _topics(cluster: Cluster, names: list[str], include: str | None) -> Callable[[], list[str]]:
@@ -215,7 +205,7 @@ def _as_member(
     template: Template,
     terms: Terms,
     given: dict[str, Any],
-    client: Mapping[str, str],
+    client: dict[str, str],
 ) -> Printed:
     if given["partitions"] or given["exit_at_end"]:
         raise click.UsageError("a group gives out partitions: --group goes neither with --partition nor with --exit")

@@ -1,6 +1,6 @@
 """Options that many commands share: where the cluster is and how to talk to it; how long to wait; how to print.
 
-What counts, first to last: a flag, the environment, --command-property, --command-config, the profile, localhost:9092.
+What counts, first to last: a flag, --command-property, the environment, --command-config, the profile, localhost:9092.
 """
 
 from collections.abc import Callable, Iterable
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from kafpy.client.settings import DEFAULT_BOOTSTRAP, ClientSettings
 
@@ -20,7 +21,7 @@ def bootstrap_option(function: F) -> F:
 
     @wraps(function)
     def told(bootstrap: str | None, command_config: Path | None, profile: str | None, **others: Any) -> Any:
-        return function(bootstrap=_settings(bootstrap, command_config, (), profile), **others)
+        return function(bootstrap=connection_settings(bootstrap, command_config, profile), **others)
 
     return _connection(told, "--command-config")  # type: ignore[return-value]
 
@@ -37,7 +38,8 @@ def client_option(older_config: str, older_property: str) -> Callable[[F], F]:
             profile: str | None,
             **others: Any,
         ) -> Any:
-            return function(bootstrap=_settings(bootstrap, command_config, command_property, profile), **others)
+            settings = connection_settings(bootstrap, command_config, profile)
+            return function(bootstrap=with_pairs(settings, command_property, "--command-property"), **others)
 
         with_properties = click.option(
             "--command-property",
@@ -89,9 +91,8 @@ format_option = click.option(
 )
 
 
-def _settings(
-    bootstrap: str | None, command_config: Path | None, pairs: tuple[str, ...], profile: str | None
-) -> ClientSettings:
+def connection_settings(bootstrap: str | None, command_config: Path | None, profile: str | None) -> ClientSettings:
+    """Of these and the profile; ends the command where they cannot be."""
     from kafpy.cli import profiles
     from kafpy.cli.main import fail
     from kafpy.client import settings
@@ -101,11 +102,36 @@ def _settings(
         properties = profiles.chosen(profile)
         if command_config is not None:
             properties |= read_properties(command_config)
-        properties |= read_pairs(pairs, "--command-property")
         told = settings.from_properties(properties)
     except SettingsError as error:
         fail(str(error))
     return told if bootstrap is None else told._replace(bootstrap=bootstrap)
+
+
+def with_pairs(settings: ClientSettings, given: Iterable[str], option: str) -> ClientSettings:
+    """With KEY=VALUE words over them; a --bootstrap-server on the command line still comes first."""
+    from kafpy.cli.main import fail
+    from kafpy.client.security import SettingsError
+
+    pairs = read_pairs(given, option)
+    context = click.get_current_context()
+    if context.get_parameter_source("bootstrap") is ParameterSource.COMMANDLINE:
+        pairs.pop("bootstrap.servers", None)
+    try:
+        return settings.with_properties(pairs)
+    except SettingsError as error:
+        fail(str(error))
+
+
+def with_file(settings: ClientSettings, path: Path) -> ClientSettings:
+    """With the properties of a file over them."""
+    from kafpy.cli.main import fail
+    from kafpy.client.security import SettingsError
+
+    try:
+        return settings.with_properties(read_properties(path))._replace(bootstrap=settings.bootstrap)
+    except SettingsError as error:
+        fail(str(error))
 
 
 def read_properties(path: Path) -> dict[str, str]:

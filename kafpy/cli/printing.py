@@ -49,10 +49,9 @@ def print_all(
     finished: Callable[[], bool],
     ends: Mapping[TopicPartition, int],
     read: dict[TopicPartition, int] | None = None,
-    reached: Callable[[TopicPartition, int, Fetched | None], None] | None = None,
+    each_turn: Callable[[], None] | None = None,
 ) -> Printed:
-    """read: filled with the offset after the last printed record, by partition. reached: told of every partition that
-    was printed up to its high watermark."""
+    """read: filled with the offset after the last printed record, by partition."""
     done = Printed(read={} if read is None else read)
     progress = Progress("received", wanted=not sys.stdout.isatty())
     last = time.monotonic()
@@ -63,9 +62,9 @@ def print_all(
                 _print(fetched, template, limits, ends, done)
                 if done.count > before:
                     last = time.monotonic()
-                if reached is not None and fetched.end >= fetched.high_watermark:
-                    reached((fetched.topic, fetched.partition), fetched.end, fetched)
             progress.show(done.count)
+            if each_turn is not None:
+                each_turn()
             if limits.idle_s is not None and time.monotonic() - last > limits.idle_s:
                 done.timed_out = True
                 break

@@ -1,7 +1,7 @@
 """`kafpy produce`: lines into a topic, with the flags of kafka-console-producer and of rpk."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,9 +22,21 @@ from kafpy.client.connection import ClientError
 from kafpy.client.producer import Policy, Producer
 from kafpy.client.settings import ClientSettings
 
-CODECS = {"none": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
 LINE_READER = "org.apache.kafka.tools.LineMessageReader"
 BATCH_BYTES = 1 << 18
+NAMES = {
+    "compression_codec": "compression.type",
+    "compression": "compression.type",
+    "request_required_acks": "acks",
+    "acks": "acks",
+    "batch_size": "batch.size",
+    "message_send_max_retries": "retries",
+    "retry_backoff_ms": "retry.backoff.ms",
+    "request_timeout_ms": "request.timeout.ms",
+    "max_block_ms": "max.block.ms",
+    "max_memory_bytes": "buffer.memory",
+}
+"""Options that are properties too; of two for the same, the later one wins."""
 READER_KEYS = {
     "parse.key",
     "parse.headers",
@@ -76,7 +88,7 @@ def console_options(function: F) -> F:
 @click.option("--key", "-k", metavar="TEXT", help="Of every record.")
 @click.option("--header", "-H", "headers", multiple=True, metavar="KEY:VALUE", help="Of every record. Repeatable.")
 @click.option("--partition", "-p", type=click.IntRange(min=0), help="Where every record goes, whatever its key.")
-@click.option("--compression", "-z", type=click.Choice([*CODECS]), help="Of batches.  [default: none]")
+@click.option("--compression", "-z", type=click.Choice([*properties.CODECS]), help="Of batches.  [default: none]")
 @click.option("--format", "-f", "form", metavar="text|json|FORMAT", help=r"As '%k %v\n'; json: as consume prints it.")
 @click.option("--tombstone", "-Z", is_flag=True, help="An empty value is null.")
 @click.option("--acks", metavar="0|1|all", help="Who has to have a batch before it counts.  [default: all]")
@@ -95,7 +107,7 @@ def command(topic: str | None, bootstrap: ClientSettings, topic_flag: str | None
         raise click.UsageError(f"two topics: {topic} and {topic_flag}")
     if name is None and given["form"] != "json":
         raise click.UsageError("name the topic: kafpy produce TOPIC")
-    policy, timeout_s, held_bytes = _policy(bootstrap.properties, given)
+    policy, timeout_s, held_bytes = _policy(dict(bootstrap.properties), given)
     try:
         with Cluster(bootstrap, timeout_s=timeout_s) as cluster, Producer(cluster, policy) as producer:
             feed = _feed(producer, name, given)
@@ -104,36 +116,23 @@ def command(topic: str | None, bootstrap: ClientSettings, topic_flag: str | None
         fail(str(error))
 
 
-def _policy(client: Mapping[str, str], given: dict[str, Any]) -> tuple[Policy, float, int]:
+def _policy(client: dict[str, str], given: dict[str, Any]) -> tuple[Policy, float, int]:
     """How to deliver, how long to wait for brokers, and how much to hold for them."""
     properties.warn_of_others(client, properties.PRODUCER)
-    for name in ("max_partition_memory_bytes", "metadata_expiry_ms", "socket_buffer_size"):
+    for name in ("linger_ms", "max_partition_memory_bytes", "metadata_expiry_ms", "socket_buffer_size"):
         if given[name] is not None:
-            click.echo(f"kafpy: --{name.replace('_', '-')} has no effect here", err=True)
-    number = properties.number
-    acks = properties.acks(given["acks"] or given["request_required_acks"] or client.get("acks", "all"))
-    codec = given["compression"] or given["compression_codec"] or client.get("compression.type", "none")
-    if codec not in CODECS:
-        raise click.UsageError(f"no codec {codec}: there are {', '.join(CODECS)}")
-    level = client.get(f"compression.{codec}.level")
-    batch_bytes = given["batch_size"] or number(client, "batch.size", BATCH_BYTES)
-    request_ms = given["request_timeout_ms"] or number(client, "request.timeout.ms", 30_000)
-    retries, backoff_ms = given["message_send_max_retries"], given["retry_backoff_ms"]
-    policy = Policy(
-        acks=acks,
-        codec=CODECS[codec],
-        level=None if level is None else int(level),
-        batch_bytes=batch_bytes,
-        request_bytes=number(client, "max.request.size", 1 << 20),
-        in_flight=1 if given["sync"] else number(client, "max.in.flight.requests.per.connection", 5),
-        idempotent=properties.flag(client, "enable.idempotence", default=acks == -1),
-        retries=number(client, "retries", (1 << 31) - 1) if retries is None else retries,
-        backoff_s=(number(client, "retry.backoff.ms", 100) if backoff_ms is None else backoff_ms) / 1000,
-        request_timeout_s=request_ms / 1000,
-        delivery_timeout_s=number(client, "delivery.timeout.ms", 120_000) / 1000,
-    )
-    timeout_ms = given["max_block_ms"] or number(client, "max.block.ms", 30_000)
-    return policy, timeout_ms / 1000, given["max_memory_bytes"] or number(client, "buffer.memory", 32 << 20)
+            flag = "timeout" if name == "linger_ms" else name.replace("_", "-")
+            click.echo(
+                f"kafpy: --{flag} has no effect here: what is there goes out when nothing is under way", err=True
+            )
+    for name, key in NAMES.items():
+        if given[name] is not None:
+            client[key] = str(given[name])
+    if given["sync"]:
+        client["max.in.flight.requests.per.connection"] = "1"
+    policy = properties.policy(client, batch_bytes=BATCH_BYTES)
+    timeout_ms = properties.number(client, "max.block.ms", 30_000)
+    return policy, timeout_ms / 1000, properties.number(client, "buffer.memory", 32 << 20)
 
 
 def _feed(producer: Producer, topic: str | None, given: dict[str, Any]) -> Feed:

@@ -42,7 +42,7 @@ class Membership:
         self._rebalance_timeout_ms = rebalance_timeout_ms
         self._heartbeat_s = heartbeat_s
         self._coordinator: Connection | None = None
-        self._member_id = ""
+        self.member_id = ""
         self._generation = -1
         self._next_beat = 0.0
 
@@ -52,15 +52,15 @@ class Membership:
             answer = self._call(api.JOIN_GROUP, self._join_request())
             code = answer.error_code
             if code == ErrorCode.MEMBER_ID_REQUIRED:
-                self._member_id = answer.member_id
+                self.member_id = answer.member_id
             elif code == ErrorCode.UNKNOWN_MEMBER_ID:
-                self._member_id = ""
+                self.member_id = ""
             elif code in JOIN_AGAIN:
                 time.sleep(PAUSE_S)
             elif code:
                 raise ClientError(f"cannot join group {self._group_id}: {error_name(code)}")
             else:
-                self._member_id, self._generation = answer.member_id, answer.generation_id
+                self.member_id, self._generation = answer.member_id, answer.generation_id
                 assigned = self._sync(answer)
                 if assigned is not None:
                     self._next_beat = time.monotonic() + self._heartbeat_s
@@ -73,7 +73,7 @@ class Membership:
             group_id=self._group_id,
             session_timeout_ms=self._session_timeout_ms,
             rebalance_timeout_ms=self._rebalance_timeout_ms,
-            member_id=self._member_id,
+            member_id=self.member_id,
             protocol_type=consumer_protocol.PROTOCOL_TYPE,
             protocols=[request.Protocol(name=PROTOCOL, metadata=metadata)],
         )
@@ -82,7 +82,7 @@ class Membership:
         """None: the group moved on meanwhile."""
         request = api.SYNC_GROUP.request
         assignments = []
-        if joined.leader == self._member_id:
+        if joined.leader == self.member_id:
             wanted = {
                 each.member_id: consumer_protocol.read_subscription(each.metadata).topics for each in joined.members
             }
@@ -92,7 +92,7 @@ class Membership:
         body = request(
             group_id=self._group_id,
             generation_id=self._generation,
-            member_id=self._member_id,
+            member_id=self.member_id,
             protocol_type=consumer_protocol.PROTOCOL_TYPE,
             protocol_name=PROTOCOL,
             assignments=assignments,
@@ -117,7 +117,7 @@ class Membership:
             return True
         self._next_beat = time.monotonic() + self._heartbeat_s
         request = api.HEARTBEAT.request
-        body = request(group_id=self._group_id, generation_id=self._generation, member_id=self._member_id)
+        body = request(group_id=self._group_id, generation_id=self._generation, member_id=self.member_id)
         return self._still_in(self._call(api.HEARTBEAT, body).error_code)
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> bool:
@@ -132,7 +132,7 @@ class Membership:
         body = request(
             group_id=self._group_id,
             generation_id_or_member_epoch=self._generation,
-            member_id=self._member_id,
+            member_id=self.member_id,
             topics=[request.Topic(name=name, partitions=parts) for name, parts in topics.items()],
         )
         answer = self._call(api.OFFSET_COMMIT, body, most=9)  # 10 names topics by id
@@ -142,7 +142,7 @@ class Membership:
 
     def _still_in(self, code: int) -> bool:
         if code == ErrorCode.UNKNOWN_MEMBER_ID:
-            self._member_id = ""
+            self.member_id = ""
         if code and code not in JOIN_AGAIN:
             raise ClientError(f"group {self._group_id}: {error_name(code)}")
         return not code
@@ -151,11 +151,11 @@ class Membership:
         """Where that is still possible."""
         if self._coordinator is None:
             return
-        if self._member_id:
+        if self.member_id:
             request = api.LEAVE_GROUP.request
-            member = request.Member(member_id=self._member_id)
+            member = request.Member(member_id=self.member_id)
             try:
-                body = request(group_id=self._group_id, member_id=self._member_id, members=[member])
+                body = request(group_id=self._group_id, member_id=self.member_id, members=[member])
                 self._coordinator.call(api.LEAVE_GROUP, body)
             except ClientError:
                 pass

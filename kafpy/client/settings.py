@@ -19,6 +19,11 @@ class ClientSettings(NamedTuple):
     properties: Mapping[str, str] = MappingProxyType({})
     """All that was given, for producers and consumers to look at."""
 
+    def with_properties(self, more: Mapping[str, str]) -> "ClientSettings":
+        """More of them, over what there is; SettingsError for what cannot be."""
+        found = from_properties({**self.properties, **more})
+        return found if "bootstrap.servers" in more else found._replace(bootstrap=self.bootstrap)
+
     def __str__(self) -> str:
         return self.bootstrap
 

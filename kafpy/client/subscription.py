@@ -35,6 +35,8 @@ class Subscription:
         self._next_commit = 0.0
         self._committed: dict[TopicPartition, int] = {}
         self._joined = False
+        self.told: Callable[[str, tuple[TopicPartition, ...]], None] | None = None
+        """Told of each assignment: our member id, and what is ours."""
         self.consumer = Consumer(cluster, terms)
         self.read: dict[TopicPartition, int] = {}
         """The offset after what the caller is done with, by partition; it says so. This is what is committed."""
@@ -86,3 +88,5 @@ class Subscription:
         self._committed.clear()
         self._joined = True
         self.joining_s += time.monotonic() - began
+        if self.told is not None:
+            self.told(self._membership.member_id, assigned)

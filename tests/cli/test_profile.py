@@ -113,4 +113,4 @@ def test_what_a_command_gets(broker: SimpleNamespace) -> None:
     run("profile", "create", "here", "-b", broker.address, "--set", "request.timeout.ms=9000")
     assert run("topic", "create", "t")[0] == 0
     assert run("topic", "list") == (0, "t\n")
-    assert options._settings(None, None, (), None).timeout_s == 9.0
+    assert options.connection_settings(None, None, None).timeout_s == 9.0

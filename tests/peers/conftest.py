@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from bench.suite.kafka import Missing, jars
 from tests.broker_process import BrokerProcess
 from tests.peers.apache import ApacheKafka
-from tests.peers.tools import TOPICS, TRANSCRIPT, Missing, Tools, jars
+from tests.peers.tools import TOPICS, TRANSCRIPT, Tools
 
 
 @pytest.fixture(scope="session")

@@ -1,18 +1,14 @@
 """Apache Kafka's own command-line tools, run one JVM after the other; what they say goes to a transcript.
 
-The jars come from Maven Central, as pom.xml names them, into .venv/peers, once.
+The jars come from Maven Central, once; bench/suite/kafka.py fetches them.
 """
 
-import hashlib
 import shlex
-import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
-POM = HERE / "pom.xml"
+ROOT = Path(__file__).parents[2]
 TRANSCRIPT = ROOT / "build" / "peers" / "transcript.txt"
 LONGEST = 100
 """Lines of one tool in the transcript."""
@@ -30,25 +26,6 @@ CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 PRODUCER_PERFORMANCE = "org.apache.kafka.tools.ProducerPerformance"
 GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 DUMP = "org.apache.kafka.tools.DumpLogSegments"
-
-
-class Missing(Exception):
-    """Why the tools cannot run here."""
-
-
-def jars() -> Path:
-    """The folder with all of them, fetched on first use and whenever pom.xml has changed."""
-    for program in ("java", "mvn"):
-        if shutil.which(program) is None:
-            raise Missing(f"Apache Kafka's tools need {program}, which is not installed")
-    folder = ROOT / ".venv" / "peers" / hashlib.sha256(POM.read_bytes()).hexdigest()[:12]
-    if not (folder / "complete").exists():
-        copy = ["mvn", "-q", "-B", "-f", POM, "dependency:copy-dependencies", f"-DoutputDirectory={folder}"]
-        done = subprocess.run(copy, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise Missing(f"Maven could not fetch Apache Kafka's jars: {done.stdout[-1000:]}")
-        (folder / "complete").touch()
-    return folder
 
 
 @dataclass(frozen=True)
