@@ -204,12 +204,10 @@ def test_time_is_metered(served: Served) -> None:
     """0.001 per cent of a thread: 100 microseconds in ten seconds. A throttle is at most one window."""
     limit(served, request=(0.001, False))
     with served.client() as client:
-        told = 0
-        for _ in range(200):
-            told = produce(client, 5000).throttle_time_ms
-            if told:
-                break
-        assert 0 < told <= 1000
+        told = [0]
+        while told[-1] < 500 and len(told) < 200:  # the first one may be over before muted() has looked
+            told.append(produce(client, 5000).throttle_time_ms)
+        assert 500 <= told[-1] <= 1000
         assert muted(client)
 
 
