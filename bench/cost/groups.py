@@ -15,6 +15,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -38,6 +39,7 @@ class Member:
     def __init__(self, server: Server, group_id: str, number: int) -> None:
         self.group_id = group_id
         self.number = number
+        self.topic = server.topic
         self.member_id, self.generation = "", -1
         self._socket = socket.create_connection((server.host, server.port))
         self._file = self._socket.makefile("rb")
@@ -54,7 +56,7 @@ class Member:
 
     def join(self) -> None:
         request = api.JOIN_GROUP.request
-        subscription = b"\0\0\0\0\0\1" + struct.pack(">h", len(TOPIC)) + TOPIC.encode() + b"\xff\xff\xff\xff"
+        subscription = b"\0\0\0\0\0\1" + struct.pack(">h", len(self.topic)) + self.topic.encode() + b"\xff\xff\xff\xff"
         body = request(
             group_id=self.group_id,
             session_timeout_ms=SESSION_MS,
@@ -89,11 +91,11 @@ class Member:
         ]
         body = request(
             generation_id_or_member_epoch=self.generation,
-            topics=[request.Topic(name=TOPIC, partitions=partitions)],
+            topics=[request.Topic(name=self.topic, partitions=partitions)],
             **fields,
         )
         commit = framed(api.OFFSET_COMMIT, COMMIT_VERSION, body)
-        first_error = 4 + 4 + 4 + 2 + len(TOPIC) + 4 + 4
+        first_error = 4 + 4 + 4 + 2 + len(self.topic) + 4 + 4
         parts = (8, 10, len(beat)), beat, (first_error, first_error + 2, len(commit)), commit
         return b"".join(part if isinstance(part, bytes) else struct.pack(">3i", *part) for part in parts)
 
@@ -108,10 +110,11 @@ def framed(spoken: Api, version: int, body: Any) -> bytes:
 
 
 def stable_groups(server: Server, groups: int, members: int) -> Iterator[Member]:
+    """They commit offsets of the server's topic, and are named for it."""
     find_coordinators(server)
     for start in range(0, groups, AT_ONCE):
         numbers = range(start, min(start + AT_ONCE, groups))
-        made = [[Member(server, f"group-{number}", at) for at in range(members)] for number in numbers]
+        made = [[Member(server, f"{server.topic}-{number}", at) for at in range(members)] for number in numbers]
         for group in made:
             for member in group:
                 member.join()
@@ -240,7 +243,8 @@ def main() -> None:
 
 def measure_on(server: Server, script: Path, asked: argparse.Namespace) -> None:
     server.create_topics({TOPIC: asked.members * PARTITIONS_EACH, server.topic: 6})
-    script.write_bytes(b"".join(member.script() for member in stable_groups(server, asked.groups, asked.members)))
+    members = stable_groups(replace(server, topic=TOPIC), asked.groups, asked.members)
+    script.write_bytes(b"".join(member.script() for member in members))
     share = median(measure_members(server, script, asked)["core_share"] for _ in range(asked.repeats))
     if asked.only in (None, "produce") and not asked.target:
         measure_produce(server, script, asked, share)

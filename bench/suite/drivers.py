@@ -1,6 +1,7 @@
 """Who makes a load: the native driver, librdkafka, or Kafka's own perf tools; each tells of it in the same words."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -9,14 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bench.cost import tools
+from bench.cost import groups, tools
 from bench.cost.servers import Server
 from bench.suite import kafka
 from bench.suite.workload import CODECS, Load
 
 NAMES = ("native", "librdkafka", "java")
 PATIENCE_S = 300
-LATENCIES = {"produce": "send to acknowledgement", "fetch": "request to reply", "end-to-end": "due to arrival"}
 
 _JAVA_LAST = re.compile(
     r"(\d+) records sent, ([\d.]+) records/sec \(([\d.]+) MB/sec\), .* (\d+) ms 50th, .* (\d+) ms 99th, (\d+) ms 99.9th"
@@ -112,6 +112,8 @@ class Reader:
 
 
 def start(driver: str, order: Order) -> Job:
+    if order.load.kind == "members":
+        return Job(_members(order), order, _MembersReader())
     if driver == "native":
         return Job(_native(order), order, _NativeReader())
     if driver == "librdkafka":
@@ -162,6 +164,45 @@ class _NativeReader(Reader):
                 "99.9": found["p999_us"],
                 "100": found["max_us"],
             },
+        )
+
+
+# ---- members of groups: a heartbeat and a commit each, every second
+
+
+def form_groups(server: Server, load: Load) -> None:
+    """Once; the members are in their groups for ten minutes after they were last heard of."""
+    tools.BUILD.mkdir(parents=True, exist_ok=True)
+    members = groups.stable_groups(server, load.groups, load.connections)
+    _script(server).write_bytes(b"".join(member.script() for member in members))
+
+
+def _script(server: Server) -> Path:
+    return tools.BUILD / f"{server.topic}-{server.port}.members"
+
+
+def _members(order: Order) -> list[object]:
+    server = order.server
+    period_ms, pid = 1000, server.pids[0] if server.pids else os.getpid()
+    return [tools.program("members"), server.host, server.port, _script(server), order.seconds, period_ms, pid]
+
+
+class _MembersReader(Reader):
+    """Latency is that of commits."""
+
+    def __call__(self, out: str, order: Order) -> Made:
+        del order
+        found = json.loads(out)
+        beats, commits = found["heartbeat"], found["commit"]
+        return Made(
+            requests=beats["requests"] + commits["requests"],
+            records=0,
+            bytes=0,
+            seconds=found["seconds"],
+            errors=beats["errors"] + commits["errors"],
+            client_cpu_s=found["client_cpu_s"],
+            latencies=[],
+            percentiles={"50": commits["p50_us"], "99": commits["p99_us"], "100": commits["max_us"]},
         )
 
 

@@ -2,8 +2,10 @@
 
 import os
 import signal
+import stat
 import time
-from contextlib import ExitStack
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -88,19 +90,32 @@ def figures(made: Made, spent: Spent, *, alone: bool) -> Outcome:
     return found
 
 
-def prepare(server: Server, row: Row) -> None:
-    """Makes the row's topic, once, and stores what it wants stored."""
+def prepare(running: Running, row: Row) -> None:
+    """Makes the row's topic, once, and stores what it wants stored; has its members join their groups."""
+    if running.bare and (row.topic.configs or row.kind == "members"):
+        raise RowFailed("left out, the loop has neither settings nor groups")
+    server = replace(running.server, topic=topic_name(row))
     try:
-        create(server, topic_name(row), row.topic)
-    except (ClientError, RuntimeError) as error:
+        if not running.bare:
+            create(server, server.topic, row.topic)
+        if row.stored:
+            load = replace(FILLING, connections=row.topic.partitions)
+            drivers.make("native", Order(server, load, row.topic.partitions, 0, 600, row.stored))
+        if row.load is not None and row.kind == "members":
+            drivers.form_groups(server, row.load)
+    except (ClientError, RuntimeError, drivers.DriverError) as error:
         raise RowFailed(str(error)) from None
-    if row.stored:
-        order = Order(replace(server, topic=topic_name(row)), FILLING, row.topic.partitions, 0, 600, row.stored)
-        order = replace(order, load=replace(FILLING, connections=row.topic.partitions))
-        try:
-            drivers.make("native", order)
-        except drivers.DriverError as error:
-            raise RowFailed(str(error)) from None
+
+
+def clear(running: Running, rows: Sequence[Row]) -> None:
+    """Removes the topics of these rows."""
+    if running.bare:
+        return
+    names = [topic_name(row) for row in rows]
+    request = api.DELETE_TOPICS.request
+    with suppress(ClientError), running.server.connect() as connection:
+        version = min(5, connection.version(api.DELETE_TOPICS))
+        connection.call(api.DELETE_TOPICS, request(topic_names=names, timeout_ms=60_000), version=version)
 
 
 def topic_name(row: Row) -> str:
@@ -109,7 +124,8 @@ def topic_name(row: Row) -> str:
 
 def create(server: Server, name: str, topic: Topic) -> None:
     request = api.CREATE_TOPICS.request
-    configs = [request.Config(name=key, value=value) for key, value in topic.configs.items()]
+    wished = {"file.delete.delay.ms": "1000", **topic.configs}
+    configs = [request.Config(name=key, value=value) for key, value in wished.items()]
     wanted = request.Topic(name=name, num_partitions=topic.partitions, replication_factor=1, configs=configs)
     with server.connect() as connection:
         answer = connection.call(api.CREATE_TOPICS, request(topics=[wanted], timeout_ms=300_000)).topics[0]
@@ -170,7 +186,7 @@ def restart(target: Target, data: Path, row: Row) -> Outcome:
     """The same after kill -9 with so much stored."""
     running = target.start(data)
     try:
-        prepare(running.server, row)
+        prepare(running, row)
     finally:
         running.stop(signal.SIGKILL)
     return _first_ack(target, data, topic_name(row))
@@ -209,15 +225,17 @@ def _acknowledged(server: Server, topic: str) -> bool:
 
 
 def stored_bytes(data: Path | None) -> int:
-    """What the target's files take on the disk."""
+    """What is in the target's files: neither space allocated ahead nor holes."""
     if data is None:
         return 0
     total = 0
     for path in data.rglob("*"):
         try:
-            total += path.stat().st_blocks * 512 if path.is_file() else 0
+            status = path.stat()
         except OSError:  # deleted meanwhile
             continue
+        if stat.S_ISREG(status.st_mode):
+            total += min(status.st_size, status.st_blocks * 512)
     return total
 
 

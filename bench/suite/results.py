@@ -10,7 +10,7 @@ from typing import Any
 from bench.suite.statistics import spread
 from bench.suite.workload import Row, Workload
 
-FORMAT = 1
+FORMAT = 2
 
 
 class NoResults(Exception):
@@ -37,6 +37,7 @@ class Results:
                 "curve": workload.curve,
                 "row": row.name,
                 "kind": row.kind,
+                "headline": list(row.headline),
                 "asked": _asked(row),
                 "outcomes": {},
             }

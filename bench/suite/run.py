@@ -1,13 +1,15 @@
 """A suite: every row against every target, in turns, several times.
 
-A B A B, row by row, so that a noisy minute hits all of them; every target keeps running, warm, over all its loads. Rows
-that start brokers of their own (idle, start, restart) come last, when the others are stopped.
+A B A B, row by row, so that a noisy minute hits all of them; every target keeps running, warm, over all its loads. One
+workload after the other, and its topics go when it is done. Rows that start brokers of their own (idle, start, restart)
+come last, when the others are stopped.
 """
 
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
 from statistics import median
 
@@ -25,7 +27,8 @@ OWN = {"idle": measure.idle, "start": measure.start, "restart": measure.restart}
 OWN_ESTIMATE_S = 12.0
 SPARE_S = 1.0
 MOST_PER_REPEAT = 3_000_000_000
-"""Bytes written to each target in one repeat: beyond the page cache it is the disk that is measured."""
+"""Bytes written to each target in one repeat of a workload: beyond the page cache it is the disk that is measured."""
+MOST_PER_LOAD = 400_000_000
 SPARE_DISK = 2 << 30
 WARM_UP = (
     Load("produce", tools.SHAPES["1x1K"], in_flight=5, connections=3),
@@ -72,7 +75,7 @@ def run(plan: Plan, results: Results, note: Callable[[str], None]) -> None:
     own = [(workload, row) for workload, row in rows if row.kind in OWN]
     with ExitStack() as stack:
         place = stack.enter_context(servers.workspace(plan.data))
-        _check_disk(plan, place, len(loads))
+        _check_disk(plan, place)
         ballast = stack.enter_context(Ballast(place, plan.warm_memory))
         progress = Progress(_estimates(plan, loads, own))
         if loads:
@@ -94,7 +97,6 @@ def _run_loads(
     results: Results,
     note: Callable[[str], None],
 ) -> None:
-    terms = Terms(plan.driver, plan.seconds, _most_bytes(loads))
     with ExitStack() as stack:
         lanes = []
         for target in plan.targets:
@@ -103,22 +105,27 @@ def _run_loads(
             stack.callback(lane.running.stop)
             _warm_up(lane)
             lanes.append(lane)
-        failed: set[tuple[str, str]] = set()
-        for repeat in range(plan.repeats):
-            for workload, row in loads:
-                ballast.fill()
-                for lane in lanes:
-                    progress.next(f"{lane.target.name}: {row.name}, repeat {repeat + 1} of {plan.repeats}")
-                    key = lane.target.name, row.name
-                    if key in failed:
-                        continue
-                    try:
-                        outcome = _load(lane, lanes, row, terms, first=repeat == 0)
-                    except RowFailed as error:
-                        failed.add(key)
-                        note(f"{lane.target.name}: {row.name}: {error}")
-                        continue
-                    results.add(workload, row, lane.target.name, outcome)
+        for workload, pairs in groupby(loads, key=lambda pair: pair[0]):
+            rows = [row for _, row in pairs]
+            terms = Terms(plan.driver, plan.seconds, _most_bytes(rows))
+            failed: set[tuple[str, str]] = set()
+            for repeat in range(plan.repeats):
+                for row in rows:
+                    ballast.fill()
+                    for lane in lanes:
+                        progress.next(f"{lane.target.name}: {row.name}, repeat {repeat + 1} of {plan.repeats}")
+                        key = lane.target.name, row.name
+                        if key in failed:
+                            continue
+                        try:
+                            outcome = _load(lane, lanes, row, terms, first=repeat == 0)
+                        except RowFailed as error:
+                            failed.add(key)
+                            note(f"{lane.target.name}: {row.name}: {error}")
+                            continue
+                        results.add(workload, row, lane.target.name, outcome)
+            for lane in lanes:
+                measure.clear(lane.running, rows)
 
 
 def _load(lane: _Lane, lanes: list[_Lane], row: Row, terms: Terms, *, first: bool) -> Outcome:
@@ -126,7 +133,7 @@ def _load(lane: _Lane, lanes: list[_Lane], row: Row, terms: Terms, *, first: boo
     if not drivers.serves(terms.driver, row.load):
         raise RowFailed(f"the {terms.driver} driver does not make this load")
     if first:
-        measure.prepare(lane.running.server, row)
+        measure.prepare(lane.running, row)
     outcome = measure.run_load(lane.running, row, _rate(row, lanes), terms)
     lane.ceilings.setdefault(row.name, []).append(outcome["requests_s"])
     return outcome
@@ -145,7 +152,7 @@ def _rate(row: Row, lanes: list[_Lane]) -> float:
 
 def _warm_up(lane: _Lane) -> None:
     row = Row("warm up", "produce", WARM_UP[0], Topic(partitions=3))
-    measure.prepare(lane.running.server, row)
+    measure.prepare(lane.running, row)
     server = replace(lane.running.server, topic=measure.topic_name(row))
     for load in WARM_UP:
         seconds = lane.target.warm_up_s / len(WARM_UP)
@@ -161,8 +168,8 @@ def _own(
     results: Results,
     note: Callable[[str], None],
 ) -> None:
-    if not target.managed:
-        note(f"{target.name}: {row.name}: left out, the tool did not start this broker")
+    if target.unmanaged:
+        note(f"{target.name}: {row.name}: left out, {target.unmanaged}")
         return
     ballast.fill()
     data = place / f"{target.name}-{row.kind}"
@@ -175,9 +182,13 @@ def _own(
         shutil.rmtree(data, ignore_errors=True)
 
 
-def _most_bytes(loads: list[tuple[Workload, Row]]) -> int:
-    writing = sum(row.load is not None and row.load.kind != "fetch" for _, row in loads)
-    return min(400_000_000, MOST_PER_REPEAT // max(writing, 1))
+def _most_bytes(rows: Sequence[Row]) -> int:
+    """Written by one run of a row that writes."""
+    return min(MOST_PER_LOAD, MOST_PER_REPEAT // max(sum(map(_writes, rows)), 1))
+
+
+def _writes(row: Row) -> bool:
+    return row.kind in ("produce", "end-to-end")
 
 
 def _estimates(plan: Plan, loads: list[tuple[Workload, Row]], own: list[tuple[Workload, Row]]) -> list[float]:
@@ -186,9 +197,16 @@ def _estimates(plan: Plan, loads: list[tuple[Workload, Row]], own: list[tuple[Wo
     return [*warming, *of_loads, *[OWN_ESTIMATE_S] * (len(own) * len(plan.targets) * plan.repeats)]
 
 
-def _check_disk(plan: Plan, place: Path, loads: int) -> None:
-    stored = sum(row.stored for _, row in plan.rows())
-    written = min(_most_bytes(plan.rows()) * loads, MOST_PER_REPEAT) * plan.repeats
-    needed = (stored + written) * len(plan.targets) + SPARE_DISK
+def _check_disk(plan: Plan, place: Path) -> None:
+    needed = most_written(plan) * len(plan.targets) + SPARE_DISK
     if shutil.disk_usage(place).free < needed:
         raise SuiteError(f"{plan.data} has less than {needed >> 30} GB free: use --data DIR, --repeats or --quick")
+
+
+def most_written(plan: Plan) -> int:
+    """Bytes, to one target, by the workload that writes most."""
+    found = [0]
+    for _, pairs in groupby(plan.rows(), key=lambda pair: pair[0]):
+        rows = [row for _, row in pairs]
+        found.append(sum(row.stored for row in rows) + plan.repeats * _most_bytes(rows) * sum(map(_writes, rows)))
+    return max(found)

@@ -9,8 +9,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from bench.cost import tools
 from bench.cost.servers import Server
-from bench.cost.tools import ROOT
 from bench.suite import kafka
 from kafpy import __version__
 from kafpy.client.connection import ClientError, Connection
@@ -27,8 +27,8 @@ class TargetError(Exception):
 class Target:
     """A kind of broker by a name; `start` gives one that clients can talk to."""
 
-    managed = True
-    """Whether the suite may start, stop and kill it."""
+    unmanaged = ""
+    """Why the suite may not start, stop and kill it by itself; empty: it may."""
     warm_up_s = 3.0
 
     def __init__(self, name: str, version: str) -> None:
@@ -40,9 +40,19 @@ class Target:
 
 
 class Running:
-    def __init__(self, server: Server, data: Path | None, process: subprocess.Popen[bytes] | None, log: Path) -> None:
+    def __init__(
+        self,
+        server: Server,
+        data: Path | None,
+        process: subprocess.Popen[bytes] | None,
+        log: Path,
+        *,
+        bare: bool = False,
+    ) -> None:
         self.server = server
         self.data = data
+        self.bare = bare
+        """It knows Produce and Fetch and nothing else: no topics, no settings."""
         self._process = process
         self._log = log
 
@@ -87,10 +97,36 @@ class Kafka(Target):
         return _started(kafka.server(self._libs, properties), data, port)
 
 
+class Loop(Target):
+    """The bare C loop of bench/cost: what the system calls and the checksum of a request cost here and now."""
+
+    unmanaged = "the loop is no broker"
+
+    def __init__(self, capacity: int) -> None:
+        """`capacity`: bytes, after which it overwrites what it has."""
+        super().__init__("loop", "")
+        self._capacity = capacity
+
+    def start(self, data: Path) -> Running:
+        data.mkdir(parents=True, exist_ok=True)
+        port, log = _free_port(), data / "log"
+        command = [str(tools.program("limit")), str(port), str(data / "limit.log"), str(self._capacity)]
+        with log.open("wb") as file:
+            process = subprocess.Popen(command, stdout=file, stderr=file, stdin=subprocess.DEVNULL)
+        running = Running(Server("127.0.0.1", port, (process.pid,)), None, process, log, bare=True)
+        deadline = time.monotonic() + START_S
+        while not log.read_bytes().startswith(b"limit ready"):
+            if process.poll() is not None or time.monotonic() > deadline:
+                running.stop(signal.SIGKILL)
+                raise TargetError(f"the C loop did not start: {running.complaint()}")
+            time.sleep(POLL_S)
+        return running
+
+
 class Existing(Target):
     """name=HOST:PORT,pid=N[,N]; without pids nothing is known of what it spends."""
 
-    managed = False
+    unmanaged = "the tool did not start this broker"
 
     def __init__(self, text: str) -> None:
         name, equals, address = text.partition("=")
@@ -121,7 +157,7 @@ class Existing(Target):
 def _started(command: list[str], data: Path, port: int) -> Running:
     """Ready when it answers ApiVersions."""
     log = data / "log"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(tools.ROOT)}
     with log.open("wb") as file:
         process = subprocess.Popen(command, stdout=file, stderr=file, stdin=subprocess.DEVNULL, env=environment)
     running = Running(Server("127.0.0.1", port, (process.pid,)), data, process, log)

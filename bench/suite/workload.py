@@ -12,8 +12,12 @@
         beside: [{produce: {batch: 16x1000, rate: 500}}]
         quick: true                                          a row of --quick
 
-A row measures one of produce, fetch, end-to-end, idle, start and restart. A batch is RECORDSxBYTES and perhaps a codec;
-a rate is batches a second, or a part of what the row `of` could do at the most: 50 %.
+      - name: members of 1,000 groups                        each sends a heartbeat and a commit every second
+        members: {groups: 1000, connections: 5}              connections of each group, a member on each
+        headline: [share, p99]                               figures of it that the short table shows
+
+A row measures one of produce, fetch, end-to-end, members, idle, start and restart. A batch is RECORDSxBYTES and perhaps
+a codec; a rate is batches a second, or a part of what the row `of` could do at the most: 50 %.
 """
 
 import re
@@ -26,8 +30,10 @@ from bench.cost.tools import Shape
 from kafpy.storage import compression
 
 WORKLOADS = Path(__file__).parents[1] / "workloads"
-LOADS = ("produce", "fetch", "end-to-end")
+LOADS = ("produce", "fetch", "end-to-end", "members")
 KINDS = (*LOADS, "idle", "start", "restart")
+FIGURES = ("cost", "share", "throughput", "p50", "p99", "memory", "time")
+"""What a headline may show."""
 CODECS = {
     "none": compression.NONE,
     "gzip": compression.GZIP,
@@ -68,6 +74,8 @@ class Load:
     max_bytes: int = 1 << 20
     rate: Rate = Rate()
     """Of all connections together."""
+    groups: int = 1
+    """Of members."""
     hop: bool = False
     """Each connection goes round all partitions, batch by batch, as a producer with keys does."""
 
@@ -89,6 +97,7 @@ class Row:
     cold: bool = False
     """What is stored is dropped from the page cache first."""
     quick: bool = False
+    headline: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -155,7 +164,7 @@ class _Reading:
 
 
 def _row(place: str, found: Any, usual: Topic) -> Row:
-    reading = _Reading(place, found, ("name",), (*KINDS, "topic", "beside", "stored", "cold", "quick"))
+    reading = _Reading(place, found, ("name",), (*KINDS, "topic", "beside", "stored", "cold", "quick", "headline"))
     kinds = [kind for kind in KINDS if kind in reading]
     if len(kinds) != 1:
         raise WorkloadError(f"{place}: needs one of {', '.join(KINDS)}")
@@ -169,7 +178,15 @@ def _row(place: str, found: Any, usual: Topic) -> Row:
         stored=_size(place, found.get("stored", 0)),
         cold=reading.get("cold", bool, False),
         quick=reading.get("quick", bool, False),
+        headline=_headline(place, reading.get("headline", list, [])),
     )
+
+
+def _headline(place: str, found: list[Any]) -> tuple[str, ...]:
+    unknown = [str(each) for each in found if each not in FIGURES]
+    if unknown:
+        raise WorkloadError(f"{place}, headline: unknown {', '.join(unknown)}; known: {', '.join(FIGURES)}")
+    return tuple(found)
 
 
 def _topic(reading: _Reading, usual: Topic) -> Topic:
@@ -200,6 +217,7 @@ def _load(place: str, kind: str, found: Any) -> Load:
         acks=reading.get("acks", int, 1),
         max_bytes=_size(place, (found or {}).get("max-bytes", 1 << 20)),
         rate=_rate(place, (found or {}).get("rate", 0), reading.get("of", str, "")),
+        groups=reading.get("groups", int, 1),
         hop=reading.get("hop", bool, False),
     )
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 SOURCE = Path(__file__).parents[2]
 QUICK_SECONDS, QUICK_REPEATS, QUICK_WARM_UP_S = 1.0, 2, 8.0
+LOOP_BYTES = 8 << 30
 
 
 @click.group("bench")
@@ -45,7 +46,12 @@ def list_workloads() -> None:
 @command.command()
 @click.argument("suites", nargs=-1, metavar="[WORKLOAD]…")
 @click.option("--target", "targets", multiple=True, metavar="NAME=HOST:PORT,pid=N", help="A broker that runs already.")
-@click.option("--against", type=click.Choice(["kafka"]), help="Apache Kafka, fetched and started by this command.")
+@click.option(
+    "--against",
+    type=click.Choice(["kafka", "loop"]),
+    multiple=True,
+    help="Apache Kafka, fetched and started by this command; the bare C loop, which stores and serves and does no more.",
+)
 @click.option("--kafka-version", default="4.3.0", show_default=True, help="Of --against kafka.")
 @click.option(
     "--override", "overrides", multiple=True, metavar="KEY=VALUE", help="A setting of the kafpy that is started."
@@ -84,21 +90,26 @@ def run(suites: tuple[str, ...], **given: Any) -> None:
             data=given["data"] or Plan.data,
         )
         results = _empty(plan)
-        run_suite(plan, results, lambda note: _note(results, note))
+        try:
+            run_suite(plan, results, lambda note: _note(results, note))
+        except KeyboardInterrupt:
+            if not results.rows:
+                raise SystemExit(130) from None
+            _note(results, "interrupted: what was measured until then is all there is")
     except (WorkloadError, TargetError, SuiteError, Missing, DriverError) as error:
         fail(str(error))
-    except KeyboardInterrupt:
-        raise SystemExit(130) from None
     _write(results, given["out"])
     click.echo(report.markdown(results))
 
 
 def _targets(given: dict[str, Any]) -> "list[Target]":
-    from bench.suite.targets import Existing, Kafka, Kafpy
+    from bench.suite.targets import Existing, Kafka, Kafpy, Loop
 
     found: list[Target] = [] if given["without_kafpy"] else [Kafpy(overrides=given["overrides"])]
     found += [Existing(each) for each in given["targets"]]
-    if given["against"]:
+    if "loop" in given["against"]:
+        found.append(Loop(LOOP_BYTES))
+    if "kafka" in given["against"]:
         found.append(Kafka(version=given["kafka_version"]))
     if not found:
         raise click.UsageError("nothing to measure: --without-kafpy needs --target or --against")
@@ -125,6 +136,8 @@ def _empty(plan: Any) -> "Results":
 
 
 def _note(results: "Results", note: str) -> None:
+    if note in results.notes:
+        return
     results.notes.append(note)
     click.echo(f"kafpy: {note}", err=True)
 
@@ -145,13 +158,16 @@ def _write(results: "Results", out: Path | None) -> None:
 
 @command.command("report")
 @click.argument("results", type=click.Path(exists=True, path_type=Path), metavar="DIR")
-def show(results: Path) -> None:
+@click.option("--headline", is_flag=True, help="One short table: the rows that say most.")
+def show(results: Path, headline: bool) -> None:
     """Print the Markdown tables of a run again."""
+    from bench.suite import headline as short
     from bench.suite import report
     from bench.suite.results import NoResults, read
 
     try:
-        click.echo(report.markdown(read(results)))
+        found = read(results)
+        click.echo(f"{short.markdown(found)}\n\n{report.conditions(found)}" if headline else report.markdown(found))
     except NoResults as error:
         fail(str(error))
 

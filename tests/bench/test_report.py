@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bench.suite import plots, report
+from bench.suite import headline, plots, report, workload
 from bench.suite.results import NoResults, Results, ratio, read
 from bench.suite.workload import parse
 
@@ -15,9 +15,9 @@ WORKLOAD = parse(
 shows: what it shows <&>
 curve: partitions
 rows:
-  - {name: cheap, produce: {batch: 1x1000}, topic: {partitions: 1}}
+  - {name: cheap, produce: {batch: 1x1000}, topic: {partitions: 1}, headline: [cost, throughput, p99]}
   - {name: lost, fetch: {}, topic: {partitions: 10}}
-  - {name: idle, idle: {}}
+  - {name: idle, idle: {}, headline: [memory]}
 """,
 )
 
@@ -52,6 +52,26 @@ def test_the_table(results: Results) -> None:
     assert "| idle | 30.0 | 390 | 13 |" in text
     assert "theirs: lost: it broke" in text
     assert "ours 1, theirs 2" in text
+
+
+def test_the_headline(results: Results) -> None:
+    assert headline.markdown(results).splitlines() == [
+        "|  |  | ours | theirs | ours against theirs |",
+        "| --- | --- | --: | --: | --: |",
+        "| cheap | broker CPU per request, µs | 20.0 | 150 | 10 x |",
+        "| cheap | MB/s | 12.3 | 12.3 | 1.00 x |",
+        "| cheap | p99, µs | 2,000 | 2,000 | 1.00 x |",
+        "| idle | resident, MB | 30.0 | 390 | 13 x |",
+    ]
+    cheap = results.rows[0]["outcomes"]
+    cheap["ours"], cheap["theirs"] = cheap["theirs"], []
+    assert headline.markdown(results).splitlines()[2].endswith("| 150 | - | - |")
+    cheap["theirs"] = [outcome(75)] * 3
+    assert headline.markdown(results).splitlines()[2].endswith("| 150 | 75.0 | **0.50 x** |"), "where it loses is seen"
+
+
+def test_every_headline_has_its_figure() -> None:
+    assert tuple(headline.FIGURES) == workload.FIGURES
 
 
 def test_ratios_are_of_pairs(results: Results) -> None:

@@ -38,6 +38,7 @@ def test_every_kind_of_row(tmp_path: Path) -> None:
             assert outcome["percentiles"]["50"] <= outcome["percentiles"]["99"] <= outcome["percentiles"]["100"]
     assert all(outcome["disk_bytes"] > 0 for outcome in rows["produce"])
     assert all(outcome["bytes"] > 0 for outcome in rows["fetch"])
+    assert all(outcome["requests"] > 0 and outcome["errors"] == 0 for outcome in rows["members"])
     assert all(10 < outcome["idle_mb"] < 500 for outcome in rows["idle"])
     assert all(outcome["first_ack_s"] > 0 for name in ("start", "restart") for outcome in rows[name])
     assert "| produce | " in done.stdout
@@ -48,6 +49,17 @@ def test_every_kind_of_row(tmp_path: Path) -> None:
     assert not list((tmp_path / "data").iterdir())
     assert "no difference" in bench("compare", tmp_path / "out", tmp_path / "out").stdout
     assert bench("report", tmp_path / "out").stdout.strip() == (tmp_path / "out" / "report.md").read_text().strip()
+
+
+@pytest.mark.slow
+def test_beside_the_bare_loop(tmp_path: Path) -> None:
+    limits = ("--seconds", "0.2", "--repeats", "1", "--cold-memory", "--data", tmp_path / "data")
+    bench("run", SMOKE, *limits, "--against", "loop", "--out", tmp_path / "out")
+    found = json.loads((tmp_path / "out" / "results.json").read_text())
+    measured = {row["row"] for row in found["rows"] if "loop" in row["outcomes"]}
+    assert measured == {"produce", "produce as zstd with keys", "produce on time", "fetch", "end to end"}
+    left_out = {note.split(": ")[1] for note in found["notes"]}
+    assert left_out == {row["row"] for row in found["rows"]} - measured
 
 
 @pytest.mark.slow

@@ -62,6 +62,7 @@ def test_a_row() -> None:
         ("[{name: a, produce: {rate: fast}}]", "batches a second"),
         ("[{name: a, fetch: {max-bytes: 1 TB}}]", "'1 TB' is no size"),
         ("[{name: a, fetch: {}, beside: [{idle: {}}]}]", "beside: unknown idle"),
+        ("[{name: a, fetch: {}, headline: [beauty]}]", "headline: unknown beauty; known: cost, "),
         ("{a: b}", "rows is {'a': 'b'}, no list"),
         ("[1]", "row 1: expected keys and values"),
     ],
