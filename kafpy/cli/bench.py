@@ -50,7 +50,7 @@ def list_workloads() -> None:
     "--against",
     type=click.Choice(["kafka", "loop"]),
     multiple=True,
-    help="Apache Kafka, fetched and started by this command; the bare C loop, which stores and serves and does no more.",
+    help="Apache Kafka, fetched and started by this command; the bare C loop, which stores, serves and does no more.",
 )
 @click.option("--kafka-version", default="4.3.0", show_default=True, help="Of --against kafka.")
 @click.option(
