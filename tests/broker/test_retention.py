@@ -62,7 +62,7 @@ def test_eight_days_later_all_is_gone(start: Callable[..., Running], data: Path)
         broker.broker.clock.advance(60_000)
         broker.broker.clock.advance(8 * DAY_MS)
         until(lambda: log.log_start_offset == 30)
-        assert list((data / "t-0").glob("*.log")) == [data / "t-0" / f"{30:020}.log"]
+        until(lambda: list((data / "t-0").glob("*.log")) == [data / "t-0" / f"{30:020}.log"])
         assert list((data / "t-0").glob("*.log.deleted"))
         until(lambda: (data / "log-start-offset-checkpoint").read_text() == "0\n1\nt 0 30\n")
         settle(broker)  # the removal has been put off by now

@@ -47,9 +47,8 @@ def test_planes_time_requests_and_logs_count_what_they_do(tmp_path: Path) -> Non
         assert served.logs[1].counters() == (0, 0, 0, 0, 0)
         statistics = served.planes.statistics()
         assert (statistics["failed_produces"], statistics["failed_fetches"]) == (1, 1)
-        spent = served.planes.cpu_ns()
-        assert len(spent) == 2
-        assert all(spent)
+        assert len(served.planes.cpu_ns()) == 2
+        until(lambda: all(served.planes.cpu_ns()))  # a plane without clients may not have been run yet
     assert served.planes.cpu_ns() == []
 
 
