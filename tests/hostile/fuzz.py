@@ -82,7 +82,8 @@ class Fuzz:
 
     def damage(self, frame: bytearray) -> None:
         dice = self.dice
-        at = dice.randrange(4 if dice.random() < 0.02 else 8, len(frame) + 1)
+        least = 4 if dice.random() < 0.02 else 8
+        at = dice.randrange(min(least, len(frame)), len(frame) + 1)  # it may have been cut shorter than its header
         kind = dice.randrange(4)
         if kind == 0:
             frame[at:at] = dice.randbytes(dice.randint(1, 6))
