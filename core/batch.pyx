@@ -49,13 +49,8 @@ cdef enum:
     LOG_OVERHEAD = 12
     MAGIC_END = 17
     CRC_START = 21
-    HEADER_SIZE = 61
 
-    CODEC_MASK = 7
     ZSTD = 4
-    LOG_APPEND_TIME = 8
-    TRANSACTIONAL = 16
-    CONTROL = 32
 
     # No codec packs records, whose offset deltas all differ, anywhere near this densely: a bound for the count of a
     # batch that is not opened.

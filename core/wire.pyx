@@ -16,7 +16,8 @@ the object, so a field costs a load or a store.
 
 cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Check, PyByteArray_GET_SIZE
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_Check, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_GetItem
 from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
@@ -273,14 +274,24 @@ cdef class Program:
             raise ValueError(f"bad program: {field}")
         return 0
 
-    def read(self, bytes data not None, Py_ssize_t start=0, *, int64_t budget=100_000, bint whole=True):
-        """The message at data[start:] and where it ends; with `whole`, it has to end with data."""
+    def read(self, data not None, Py_ssize_t start=0, *, Py_ssize_t end=-1, int64_t budget=100_000, bint whole=True):
+        """The message at data[start:end] and where it ends; with `whole`, it has to end there."""
         cdef Cursor c
-        if not 0 <= start <= PyBytes_GET_SIZE(data):
+        cdef Py_ssize_t size
+        if PyBytes_Check(data):
+            c.start = <const uint8_t*>PyBytes_AS_STRING(data)
+            size = PyBytes_GET_SIZE(data)
+        elif PyByteArray_Check(data):
+            c.start = <const uint8_t*>PyByteArray_AS_STRING(data)
+            size = PyByteArray_GET_SIZE(data)
+        else:
+            raise TypeError(f"bytes or bytearray, not {type(data).__name__}")
+        if end < 0:
+            end = size
+        if not 0 <= start <= end <= size:
             raise MalformedRequest("truncated")
-        c.start = <const uint8_t*>PyBytes_AS_STRING(data)
         c.at = c.start + start
-        c.end = c.start + PyBytes_GET_SIZE(data)
+        c.end = c.start + end
         c.budget = budget
         c.frame = <PyObject*>data
         struct = read_struct(self, 0, &c)

@@ -1,6 +1,14 @@
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
 
+cdef enum:
+    HEADER_SIZE = 61
+    CODEC_MASK = 7  # of the attributes, as those that follow
+    LOG_APPEND_TIME = 8
+    TRANSACTIONAL = 16
+    CONTROL = 32
+
+
 cdef struct BatchInfo:  # a v2 header in host byte order
     int64_t base_offset
     int32_t batch_length

@@ -46,8 +46,10 @@ class Program:
         A field: name, kind, array, nullable, legacy (never compact), absent (in this version), tag (-1: in line),
         plan (index in `structs`), floor (fewest bytes of one element), default (an immutable value or a type to call).
         """
-    def read(self, data: bytes, start: int = 0, *, budget: int = 100_000, whole: bool = True) -> tuple[Any, int]:
-        """The message at data[start:] and where it ends; with `whole`, it has to end with data.
+    def read(
+        self, data: bytes | bytearray, start: int = 0, *, end: int = -1, budget: int = 100_000, whole: bool = True
+    ) -> tuple[Any, int]:
+        """The message at data[start:end] and where it ends; with `whole`, it has to end there.
 
         `budget` bounds the sum of all counts. Raises MalformedRequest, and nothing else, for any bytes. Fields of type
         `records` are memoryviews of `data`.

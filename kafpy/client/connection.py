@@ -149,14 +149,21 @@ class Connection:
         if answered:
             self._waiting.append((self._correlation_id, asked, version))
 
-    def receive(self) -> Any:
-        """The answer to the oldest request that has none yet."""
+    def receive(self, into: bytearray | None = None) -> Any:
+        """The answer to the oldest request that has none yet.
+
+        `into`: bytes that may be overwritten; where they are enough, an answer's records are views of them.
+        """
         expected, asked, version = self._waiting.popleft()
         try:
             size = int.from_bytes(self._receive(4), "big")
             if size > MAX_RESPONSE_BYTES:
                 raise ClientError(f"{self.address} does not answer as a Kafka broker does")
-            correlation_id, answer = codec.read_response(asked.key, version, self._receive(size))
+            if into is not None and size <= len(into):
+                self._fill(memoryview(into)[:size])
+                correlation_id, answer = codec.read_response(asked.key, version, into, size)
+            else:
+                correlation_id, answer = codec.read_response(asked.key, version, self._receive(size))
         except TimeoutError:
             raise ClientError(f"{self.address} did not answer {asked.name} in time") from None
         except (OSError, MalformedRequest) as error:
@@ -170,13 +177,15 @@ class Connection:
 
     def _receive(self, size: int) -> bytes:
         data = bytearray(size)
-        view = memoryview(data)
+        self._fill(memoryview(data))
+        return bytes(data)
+
+    def _fill(self, view: memoryview) -> None:
         while view:
             got = self._socket.recv_into(view)
             if got == 0:
                 raise ConnectionResetError("closed by the broker")
             view = view[got:]
-        return bytes(data)
 
     def close(self) -> None:
         self._socket.close()

@@ -60,11 +60,17 @@ def write_request(api_key: int, api_version: int, correlation_id: int, client_id
     )
 
 
-def read_response(api_key: int, api_version: int, payload: bytes) -> tuple[int, Any]:
-    """The correlation id and the response; its elements are bounded by the payload's size alone."""
+def read_response(
+    api_key: int, api_version: int, payload: bytes | bytearray, size: int | None = None
+) -> tuple[int, Any]:
+    """The correlation id and the response; its elements are bounded by the payload's size alone.
+
+    `size`: where the response ends in a payload that is longer.
+    """
     spoken = api.by_key(api_key)
-    header, end = _response_header(spoken, api_version).read(payload, budget=HEADER_TAGS, whole=False)
-    body, _ = spoken.response_message.program(api_version).read(payload, end, budget=len(payload))
+    end = len(payload) if size is None else size
+    header, body_at = _response_header(spoken, api_version).read(payload, end=end, budget=HEADER_TAGS, whole=False)
+    body, _ = spoken.response_message.program(api_version).read(payload, body_at, end=end, budget=end)
     return header.correlation_id, body
 
 
