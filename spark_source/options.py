@@ -50,7 +50,7 @@ class Options:
         return text
 
     def kafka(self, refused: Mapping[str, str]) -> dict[str, str]:
-        """The client's own properties. `refused`: those that are not the user's to set, each with what to do instead."""
+        """The client's own properties. `refused`: those that are not the user's to set, each with what to do."""
         found = {name[len(PREFIX) :]: value for name, value in self._given.items() if name.startswith(PREFIX)}
         for name, instead in refused.items():
             if name in found:
