@@ -14,7 +14,7 @@ import struct
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -23,8 +23,10 @@ from typing import Any
 from bench.cost import servers, tools
 from bench.cost.loads import Load, measure
 from bench.cost.servers import Server
+from kafpy.client.cluster import TRY_AGAIN
 from kafpy.client.connection import Connection
 from kafpy.protocol import api, codec
+from kafpy.protocol.errors import ErrorCode
 from kafpy.protocol.table import Api
 
 JOIN_VERSION, SYNC_VERSION, HEARTBEAT_VERSION, COMMIT_VERSION = 3, 3, 3, 7  # as librdkafka speaks them
@@ -32,6 +34,7 @@ TOPIC, PARTITIONS_EACH = "grouped", 2
 SESSION_MS = 600_000
 AT_ONCE = 1000
 """Groups that are formed together: a new one waits some seconds for its members."""
+COORDINATOR_TIMEOUT_S = 30
 PRODUCE = Load("produce 1 KB, 5 in flight", "produce", batch="1x1K", in_flight=5)
 
 
@@ -47,11 +50,11 @@ class Member:
     def send(self, spoken: Api, version: int, body: Any) -> None:
         self._socket.sendall(framed(spoken, version, body))
 
-    def receive(self, spoken: Api, version: int) -> Any:
+    def receive(self, spoken: Api, version: int, passing: Collection[int] = ()) -> Any:
         (size,) = struct.unpack(">i", self._file.read(4))
         answer = codec.read_response(spoken.key, version, self._file.read(size))[1]
-        if answer.error_code:
-            raise RuntimeError(f"{spoken.name}: error {answer.error_code}")
+        if answer.error_code and answer.error_code not in passing:
+            raise RuntimeError(f"{spoken.name}: {ErrorCode(answer.error_code).name}")
         return answer
 
     def join(self) -> None:
@@ -67,7 +70,15 @@ class Member:
         self.send(api.JOIN_GROUP, JOIN_VERSION, body)
 
     def joined(self) -> Any:
-        answer = self.receive(api.JOIN_GROUP, JOIN_VERSION)
+        """Asks again while the coordinator is still loading the groups' topic."""
+        deadline = time.monotonic() + COORDINATOR_TIMEOUT_S
+        answer = self.receive(api.JOIN_GROUP, JOIN_VERSION, TRY_AGAIN)
+        while answer.error_code and time.monotonic() < deadline:
+            time.sleep(0.05)
+            self.join()
+            answer = self.receive(api.JOIN_GROUP, JOIN_VERSION, TRY_AGAIN)
+        if answer.error_code:
+            raise RuntimeError(f"JoinGroup: {ErrorCode(answer.error_code).name}")
         self.member_id, self.generation = answer.member_id, answer.generation_id
         return answer
 
@@ -131,7 +142,7 @@ def stable_groups(server: Server, groups: int, members: int) -> Iterator[Member]
 
 def find_coordinators(server: Server) -> None:
     with Connection(server.host, server.port) as connection:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + COORDINATOR_TIMEOUT_S
         body = api.FIND_COORDINATOR.request(key="group-0", coordinator_keys=["group-0"])
         while connection.call(api.FIND_COORDINATOR, body).coordinators[0].error_code:
             if time.monotonic() > deadline:
