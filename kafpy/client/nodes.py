@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from kafpy.client.cluster import Cluster
-from kafpy.client.connection import ClientError, error_name
+from kafpy.client.connection import ClientError, Connection, error_name
 from kafpy.protocol import api
 
 BROKERS, CONTROLLERS = 1, 2
@@ -63,10 +63,13 @@ def _node(each: Any) -> Node:
 
 
 def log_dirs(cluster: Cluster, node_id: int) -> list[LogDir]:
-    asked = api.DESCRIBE_LOG_DIRS.request(topics=None)
-    answer = cluster.broker(node_id).call(api.DESCRIBE_LOG_DIRS, asked)
+    return log_dirs_of(cluster.broker(node_id))
+
+
+def log_dirs_of(broker: Connection) -> list[LogDir]:
+    answer = broker.call(api.DESCRIBE_LOG_DIRS, api.DESCRIBE_LOG_DIRS.request(topics=None))
     if answer.error_code:
-        raise ClientError(f"broker {node_id} does not tell its directories: {error_name(answer.error_code)}")
+        raise ClientError(f"{broker.address} does not tell its directories: {error_name(answer.error_code)}")
     return sorted(
         LogDir(
             each.log_dir, each.error_code, each.total_bytes, each.usable_bytes, tuple(sorted(_replicas(each.topics)))

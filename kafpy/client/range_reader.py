@@ -35,7 +35,12 @@ class Range(NamedTuple):
 
 
 class OffsetsGone(ClientError):
-    """The log does not begin before, or ends before, an offset that was asked for."""
+    """The log begins behind an offset that was asked for, or ends before it."""
+
+    def __init__(self, where: str, first: int | None, last: int | None) -> None:
+        super().__init__(f"{where}: there is no such offset; the log goes from {first} to {last} now")
+        self.first = first
+        self.last = last
 
 
 class RangeReader:
@@ -124,7 +129,7 @@ class RangeReader:
             raise ClientError(f"{where}: {error_name(answer.error_code)}")
         part = answer.responses[0].partitions[0]
         if part.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
-            raise OffsetsGone(f"{where}: there is no such offset; {self._extent(wanted)}")
+            raise OffsetsGone(where, *self._extent(wanted))
         if part.error_code in MOVED:
             self._leaders.look_again()
             time.sleep(PAUSE_S / 10)
@@ -136,10 +141,9 @@ class RangeReader:
         except CorruptBatch as error:
             raise ClientError(f"{where}: {error}") from None
 
-    def _extent(self, wanted: Range) -> str:
+    def _extent(self, wanted: Range) -> tuple[int | None, int | None]:
         each = wanted.topic, wanted.partition
-        bounds = [self._cluster.offsets({each: which}).get(each) for which in (EARLIEST, LATEST)]
-        return "the log goes from {} to {} now".format(*bounds)
+        return self._cluster.offsets({each: EARLIEST}).get(each), self._cluster.offsets({each: LATEST}).get(each)
 
 
 def _aborted(part: Any) -> list[tuple[int, int]]:
