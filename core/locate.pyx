@@ -11,7 +11,7 @@ from kafpy._core.append cimport log_fail
 from kafpy._core.atomic cimport atomic_add64, atomic_get64
 from kafpy._core.batch cimport BatchInfo, batch_header
 from kafpy._core.index cimport (
-    SparseIndex, index_floor, index_floor_position, index_floor_time, index_free, index_memory
+    BASE_UNKNOWN, SparseIndex, index_floor, index_floor_position, index_floor_time, index_free, index_memory
 )
 from kafpy._core.partition cimport *
 from kafpy._core.posix cimport *
@@ -432,3 +432,52 @@ cdef int log_find_time(CLog* log, int64_t timestamp, Slice* found) noexcept nogi
             return 1
         file_unref(file)
         log_lock(&log.lock)
+
+
+cdef int32_t log_marks(CLog* log, int64_t every, Mark* marks, int32_t room) noexcept nogil:
+    """Offsets that begin batches, about `every` bytes apart, with the bytes of the log before each, to a batch; their
+    number, -1 for a segment that cannot be read. May block; not for planes."""
+    cdef Segment* segment
+    cdef const SparseIndex* index
+    cdef int64_t before = 0, next_at, base, position, done_to = -1
+    cdef int32_t i, k, count = 0
+    log_lock(&log.lock)
+    next_at = every
+    k = 0
+    while k < log.segment_count and count < room and not log.closed:
+        segment = log.segments[k]
+        if segment.base_offset <= done_to:  # segments went while the lock was free
+            k += 1
+            continue
+        if before + segment.size >= next_at and segment.size > 0 and segment.index == NULL:
+            base = segment.base_offset
+            log_unlock(&log.lock)
+            if not open_segment(log, base):
+                return -1
+            log_lock(&log.lock)
+            k = 0
+            continue
+        if before >= next_at:
+            if segment.base_offset > log.log_start_offset:
+                marks[count] = Mark(segment.base_offset, before)
+                count += 1
+            next_at = before + every
+        index = segment.index
+        while segment.size > 0 and before + segment.size >= next_at and count < room:
+            i = index_floor_position(index, <uint32_t>(next_at - before - 1)) + 1
+            if i >= index.offset_count:
+                break
+            position = before + index.offsets[i].position
+            if index.offsets[i].base_relative != BASE_UNKNOWN:
+                base = segment.base_offset + index.offsets[i].base_relative
+            else:
+                base = segment.base_offset + index.offsets[i].last_relative + 1  # the batch behind begins there
+            if base > log.log_start_offset:
+                marks[count] = Mark(base, position)
+                count += 1
+            next_at = position + every
+        before += segment.size
+        done_to = segment.base_offset
+        k += 1
+    log_unlock(&log.lock)
+    return count

@@ -19,7 +19,7 @@ from kafpy._core.batch cimport (
     BatchInfo, BatchPolicy, batch_check, batch_header, batch_stamp_append_time, batch_stamp_create_time
 )
 from kafpy._core.index cimport index_free
-from kafpy._core.locate cimport log_find_time, log_locate
+from kafpy._core.locate cimport Mark, log_find_time, log_locate, log_marks
 from kafpy._core.partition cimport *
 from kafpy._core.posix cimport *
 from kafpy._core.producers cimport Producer, producers_note, producers_replay
@@ -400,6 +400,19 @@ cdef class Log:
         for i in range(count):
             found.append((copy[i].base_offset, copy[i].size, copy[i].max_timestamp))
         free(copy)
+        return found
+
+    def marks(self, int64_t every, int32_t most):
+        cdef Mark* marks = <Mark*>malloc(most * sizeof(Mark))
+        cdef int32_t i, count
+        if marks == NULL:
+            raise MemoryError
+        with nogil:
+            count = log_marks(self.c, every, marks, most)
+        found = [(marks[i].offset, marks[i].position) for i in range(count)]
+        free(marks)
+        if count < 0:
+            raise OSError(EIO, "cannot read the log's indexes", self.directory)
         return found
 
     # ---- changes

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
+from kafpy.client.cluster import TopicPartition
+from kafpy.client.local_log import TCP, LocalLog
 from kafpy.client.range_reader import Range
 from spark_source import planning, reading, rows, source_options
 from spark_source.places import Places
@@ -49,4 +51,11 @@ def tasks(
     terms = planning.Terms(
         options.split_bytes, options.min_partitions, options.max_records_per_partition, os.cpu_count() or 1
     )
-    return [reading.Task(common, each) for each in planning.tasks(ranges, places.weights(ranges), terms)]
+    planned = planning.tasks(ranges, places.rulers(ranges, options.split_bytes // 8), terms)
+    logs = places.local_logs() if options.read != TCP else {}
+    return [reading.Task(common, each, _of(logs, each)) for each in planned]
+
+
+def _of(logs: Mapping[TopicPartition, LocalLog], ranges: Sequence[Range]) -> dict[TopicPartition, LocalLog]:
+    partitions = {(each.topic, each.partition) for each in ranges}
+    return {each: logs[each] for each in partitions if each in logs}

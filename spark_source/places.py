@@ -9,10 +9,12 @@ from kafpy.client import settings
 from kafpy.client.cluster import Cluster, TopicPartition
 from kafpy.client.connection import ClientError, error_name
 from kafpy.client.groups import Groups
+from kafpy.client.local_log import LocalLog, local_logs
 from kafpy.client.nodes import log_dirs_of
 from kafpy.client.range_reader import Range
 from kafpy.protocol import api
 from spark_source.options import refuse
+from spark_source.ruler import Ruler
 from spark_source.source_options import EARLIEST, LATEST, Offsets, SourceOptions, Where
 
 T = TypeVar("T")
@@ -29,6 +31,7 @@ class Places:
         self._options = options
         self._isolation = int(options.read_committed)
         self._known: tuple[float, dict[str, bytes], list[TopicPartition]] | None = None
+        self._logs: Mapping[TopicPartition, LocalLog] | None = None
 
     def close(self) -> None:
         if self._connected is not None:
@@ -57,7 +60,7 @@ class Places:
         """Topics and partitions are looked up again, unless partition.metadata.cache.ttl.ms says it is too soon."""
         ttl_s = self._options.metadata_ttl_ms / 1000
         if self._known is not None and time.monotonic() - self._known[0] > ttl_s:
-            self._known = None
+            self._known = self._logs = None
 
     def _asked(self, cluster: Cluster) -> tuple[dict[str, bytes], list[TopicPartition]]:
         options = self._options
@@ -148,18 +151,34 @@ class Places:
 
         self._patiently(ask)
 
-    def weights(self, ranges: Iterable[Range]) -> dict[TopicPartition, float]:
-        """Bytes of a record, by the sizes of the logs; of those whose brokers tell them."""
+    def rulers(self, ranges: Iterable[Range], every: int) -> dict[TopicPartition, Ruler]:
+        """By what the leaders tell: a kafpy broker where batches begin, others how large the logs are, or nothing."""
         partitions = [(each.topic, each.partition) for each in ranges]
         if not partitions:
             return {}
         try:
-            sizes = self._patiently(lambda cluster: _sizes(cluster, {topic for topic, _ in partitions}))
+            return self._patiently(lambda cluster: self._rulers(cluster, partitions, every))
         except ClientError:
             return {}
-        known = [each for each in partitions if each in sizes]
-        firsts, lasts = self.ends(known, EARLIEST), self.ends(known, LATEST)
-        return {each: sizes[each] / (lasts[each] - firsts[each]) for each in known if lasts[each] > firsts[each]}
+
+    def _rulers(self, cluster: Cluster, partitions: list[TopicPartition], every: int) -> dict[TopicPartition, Ruler]:
+        firsts = cluster.list_offsets(dict.fromkeys(partitions, EARLIEST), mark_every=every)
+        marked = {each: [(found.offset, 0), *found.marks] for each, found in firsts.items() if found.marks}
+        rest = [each for each in partitions if each not in marked]
+        sizes = _sizes(cluster, {topic for topic, _ in rest}) if rest else {}
+        lasts = cluster.offsets({each: LATEST for each in rest if each in sizes})
+        sized = {each: [(firsts[each].offset, 0), (last, sizes[each])] for each, last in lasts.items()}
+        return {
+            **{each: Ruler(marks, exact=True) for each, marks in marked.items()},
+            **{each: Ruler(marks) for each, marks in sized.items()},
+        }
+
+    def local_logs(self) -> Mapping[TopicPartition, LocalLog]:
+        """Where leaders keep what is read; asked again when topics are looked up again."""
+        if self._logs is None:
+            topics = {topic for topic, _ in self.partitions()}
+            self._logs = self._patiently(lambda cluster: local_logs(cluster, topics)) if topics else {}
+        return self._logs
 
 
 def _sizes(cluster: Cluster, topics: set[str]) -> dict[TopicPartition, int]:

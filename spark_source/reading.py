@@ -6,7 +6,7 @@ them.
 
 import gc
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import InputPartition
 
 from kafpy._core.batch import CorruptBatch
-from kafpy._core.columns import Gatherer
+from kafpy._core.columns import Gatherer, RecordSet
 from kafpy.client import settings
 from kafpy.client.arrow_batches import GATHERED, Assembler, schema
-from kafpy.client.cluster import Cluster
+from kafpy.client.cluster import Cluster, TopicPartition
 from kafpy.client.connection import ClientError
 from kafpy.client.consumer import opened
+from kafpy.client.local_log import LOCAL, TCP, LocalLog, LocalReader, record_sets
 from kafpy.client.range_reader import OffsetsGone, Range, RangeReader
 from spark_source.source_options import SourceOptions
 
@@ -47,6 +48,7 @@ class Reading:
     batch_rows: int
     batch_bytes: int
     fail_on_data_loss: bool
+    read: str
 
     @classmethod
     def of(cls, options: SourceOptions, columns: Sequence[str]) -> "Reading":
@@ -58,14 +60,16 @@ class Reading:
             options.batch_rows,
             options.batch_bytes,
             options.fail_on_data_loss,
+            options.read,
         )
 
 
 class Task(InputPartition):
-    def __init__(self, reading: Reading, ranges: Sequence[Range]) -> None:
+    def __init__(self, reading: Reading, ranges: Sequence[Range], logs: Mapping[TopicPartition, LocalLog]) -> None:
         super().__init__(None)
         self.reading = reading
         self.ranges = ranges
+        self.logs = logs
 
 
 _readers: dict[Any, RangeReader] = {}
@@ -74,11 +78,10 @@ _frozen = False
 
 def read(task: Task) -> Iterator["pa.RecordBatch"]:
     _freeze()
-    reading = task.reading
     few: list[pa.RecordBatch] = []
     rows = 0
     for wanted in task.ranges:
-        for found in _batches(reading, wanted):
+        for found in _batches(task, wanted):
             if found.num_rows >= FEW_ROWS and not few:
                 yield found
                 continue
@@ -97,7 +100,8 @@ def _together(batches: Sequence["pa.RecordBatch"]) -> "pa.RecordBatch":
     return batches[0] if len(batches) == 1 else pyarrow.concat_batches(batches)
 
 
-def _batches(reading: Reading, wanted: Range) -> Iterator["pa.RecordBatch"]:
+def _batches(task: Task, wanted: Range) -> Iterator["pa.RecordBatch"]:
+    reading = task.reading
     gatherer = Gatherer(
         GATHERED.intersection(reading.columns), most_rows=reading.batch_rows, most_bytes=reading.batch_bytes
     )
@@ -106,8 +110,8 @@ def _batches(reading: Reading, wanted: Range) -> Iterator["pa.RecordBatch"]:
     try:
         while left is not None:
             try:
-                with closing(_reader(reading).read(left)) as record_sets:
-                    for record_set in record_sets:
+                with closing(_record_sets(task, left)) as found:
+                    for record_set in found:
                         while gatherer.feed(record_set, left.start, left.end, opened):
                             yield assembler.batch(*gatherer.take())
                 break
@@ -118,6 +122,12 @@ def _batches(reading: Reading, wanted: Range) -> Iterator["pa.RecordBatch"]:
         raise ReadError(f"{wanted}, offsets {wanted.start} to {wanted.end}: {error}") from None
     if gatherer.rows:
         yield assembler.batch(*gatherer.take())
+
+
+def _record_sets(task: Task, wanted: Range) -> Generator[RecordSet, None, None]:
+    reading = task.reading
+    local = None if reading.read == TCP else LocalReader(task.logs, isolation=reading.isolation)
+    return record_sets(wanted, local, lambda: _reader(reading), local_only=reading.read == LOCAL)
 
 
 def _behind_loss(reading: Reading, wanted: Range, gone: OffsetsGone) -> Range | None:

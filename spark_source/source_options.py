@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kafpy.client.local_log import AUTO, LOCAL, TCP
 from spark_source.options import Options, refuse
 
 EARLIEST, LATEST = -2, -1
@@ -52,7 +53,7 @@ class SourceOptions:
     min_offsets: int | None = None
     max_delay_ms: int = 900_000
     read_committed: bool = False
-    read: str = "auto"
+    read: str = AUTO
     split_bytes: int = 64 << 20
     batch_rows: int = 10_000
     batch_bytes: int = 8 << 20
@@ -99,7 +100,7 @@ def parse(given: Mapping[str, str], *, streaming: bool) -> SourceOptions:
         min_offsets=least,
         max_delay_ms=_duration(options, "maxTriggerDelay", 900_000),
         read_committed=properties.get("isolation.level", "read_uncommitted") == "read_committed",
-        read=options.choice("kafpy.read", ("auto", "tcp", "local"), "auto"),
+        read=options.choice("kafpy.read", (AUTO, TCP, LOCAL), AUTO),
         split_bytes=options.whole("kafpy.split.bytes", 64 << 20) or 0,
         batch_rows=options.whole("kafpy.batch.rows", 10_000) or 0,
         batch_bytes=options.whole("kafpy.batch.bytes", 8 << 20) or 0,

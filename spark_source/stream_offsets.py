@@ -5,7 +5,6 @@ that no topic can have, {"@topicIds": {"topic": …}}: a topic that was deleted 
 compares offsets as text, so names and numbers stand in order.
 """
 
-import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -40,8 +39,3 @@ class StreamOffset:
     def created_again(self, now: Mapping[str, str]) -> list[str]:
         """Topics that are others by now, though they have the same names."""
         return [topic for topic, known in sorted(self.ids.items()) if now.get(topic, known) != known]
-
-
-def text_of(topic_id: bytes) -> str:
-    """As Kafka prints ids."""
-    return base64.urlsafe_b64encode(topic_id).rstrip(b"=").decode()

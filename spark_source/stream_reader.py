@@ -22,11 +22,12 @@ from pyspark.sql.types import StructType
 from kafpy.client.cluster import TopicPartition
 from kafpy.client.connection import ClientError
 from kafpy.client.range_reader import Range
+from kafpy.storage.partition_folder import format_id
 from spark_source import admission, reading, rows, source_options
 from spark_source.batch_reader import tasks
 from spark_source.places import Places
 from spark_source.source_options import EARLIEST, LATEST
-from spark_source.stream_offsets import StreamOffset, text_of
+from spark_source.stream_offsets import StreamOffset
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -78,7 +79,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return found.to_json()
 
     def _ids(self) -> dict[str, str]:
-        return {topic: text_of(each) for topic, each in self._places.topic_ids().items()}
+        return {topic: format_id(each) for topic, each in self._places.topic_ids().items()}
 
     def _begin(self, known: StreamOffset, ids: Mapping[str, str]) -> At:
         """Where each partition that is there goes on: a new one at its beginning."""

@@ -93,6 +93,10 @@ class Log:
     def segments(self) -> list[tuple[int, int, int]]:
         """Base offset, bytes and largest timestamp (-1: none) of each, the active one last."""
 
+    def marks(self, every: int, most: int) -> list[tuple[int, int]]:
+        """Offsets that begin batches, about `every` bytes apart, at most so many, and how many bytes of the log lie
+        before each, to a batch. OSError."""
+
     def append(self, records: bytes) -> tuple[int, int, int]:
         """Append one batch with every check a client's would get: (error code, base offset, append time or -1)."""
 

@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -22,10 +22,15 @@ TRY_AGAIN = {
 PAUSE_S = 0.1
 
 
+Marks = Sequence[tuple[int, int]]
+"""Offsets that begin batches, each with how many bytes of its log lie before it."""
+
+
 class ListedOffset(NamedTuple):
     error_code: int
     offset: int
     timestamp: int
+    marks: Marks = ()
 
 
 class Cluster:
@@ -93,9 +98,10 @@ class Cluster:
         return {each: found.offset for each, found in listed.items() if not found.error_code}
 
     def list_offsets(
-        self, asked: Mapping[TopicPartition, int], *, isolation: int = 0
+        self, asked: Mapping[TopicPartition, int], *, isolation: int = 0, mark_every: int = 0
     ) -> dict[TopicPartition, ListedOffset]:
-        """The same with errors; LEADER_NOT_AVAILABLE where there is no leader to ask."""
+        """The same with errors; LEADER_NOT_AVAILABLE where there is no leader to ask. With `mark_every` a kafpy broker
+        also tells marks that lie about so many bytes apart."""
         leaders = self.partitions({topic for topic, _ in asked})
         by_leader: dict[Connection, list[TopicPartition]] = defaultdict(list)
         found = dict.fromkeys(asked, ListedOffset(ErrorCode.LEADER_NOT_AVAILABLE, -1, -1))
@@ -107,12 +113,14 @@ class Cluster:
         for leader, partitions in by_leader.items():
             topics: dict[str, list[Any]] = defaultdict(list)
             for topic, index in partitions:
-                topics[topic].append(request.Partition(partition_index=index, timestamp=asked[topic, index]))
+                part = request.Partition(partition_index=index, timestamp=asked[topic, index], mark_every=mark_every)
+                topics[topic].append(part)
             listed = [request.Topic(name=name, partitions=parts) for name, parts in topics.items()]
             body = request(replica_id=-1, isolation_level=isolation, topics=listed)
             for answer in leader.call(api.LIST_OFFSETS, body).topics:
                 for part in answer.partitions:
-                    value = ListedOffset(part.error_code, part.offset, part.timestamp)
+                    marks = [(mark.offset, mark.position) for mark in part.marks]
+                    value = ListedOffset(part.error_code, part.offset, part.timestamp, marks)
                     found[answer.name, part.partition_index] = value
         return found
 

@@ -10,18 +10,19 @@ several threads read, batches of several partitions come in between each other.
 import os
 import queue
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from kafpy._core.batch import CorruptBatch
-from kafpy._core.columns import Gatherer
+from kafpy._core.columns import Gatherer, RecordSet
 from kafpy.client import settings as client_settings
 from kafpy.client.arrow_batches import COLUMNS, GATHERED, Assembler, arrow, schema
 from kafpy.client.cluster import EARLIEST, LATEST, Cluster, TopicPartition
 from kafpy.client.connection import ClientError
 from kafpy.client.consumer import READ_COMMITTED, READ_UNCOMMITTED, opened
+from kafpy.client.local_log import AUTO, LOCAL, TCP, LocalLog, LocalReader, local_logs, record_sets
 from kafpy.client.range_reader import Range, RangeReader
 from kafpy.client.settings import ClientSettings
 
@@ -43,6 +44,7 @@ def scan(
     end: Places = "latest",
     columns: Sequence[str] = COLUMNS,
     isolation_level: str = "read_uncommitted",
+    read: str = AUTO,
     threads: int | None = None,
     batch_rows: int = BATCH_ROWS,
     batch_bytes: int = BATCH_BYTES,
@@ -52,11 +54,15 @@ def scan(
 
     Both are "earliest", "latest", an offset or a datetime, or a dict of these by partition. `columns`: any of key,
     value, topic, partition, offset, timestamp, timestampType, headers. `threads`: how many partitions are read at once;
-    by default as many as there are CPUs. `properties`: the Java client's, for TLS, SASL and time-outs. Batches end
-    behind `batch_rows` rows or `batch_bytes` bytes. ClientError, here or from the reader, says what is wrong.
+    by default as many as there are CPUs. `read`: "auto" reads the files of brokers on this machine where they can be seen
+    and asks the brokers elsewhere, "tcp" always asks, "local" never. `properties`: the Java client's, for TLS, SASL and
+    time-outs. Batches end behind `batch_rows` rows or `batch_bytes` bytes. ClientError, here or from the reader, says
+    what is wrong.
     """
     if isolation_level not in ISOLATION:
         raise ValueError(f"isolation_level is one of {', '.join(ISOLATION)}, not {isolation_level!r}")
+    if read not in (AUTO, TCP, LOCAL):
+        raise ValueError(f"read is one of {AUTO}, {TCP}, {LOCAL}, not {read!r}")
     unknown = [name for name in columns if name not in COLUMNS]
     if unknown or not columns:
         raise ValueError(f"columns are some of {', '.join(COLUMNS)}, not {', '.join(unknown) or 'none'}")
@@ -65,33 +71,35 @@ def scan(
         given["bootstrap.servers"] = bootstrap_servers
     where = client_settings.from_properties(given)
     isolation = ISOLATION[isolation_level]
-    job = Job(where, schema(columns), isolation, batch_rows, batch_bytes)
     topics = [topic] if isinstance(topic, str) else list(topic)
-    ranges = plan(where, topics, partitions, start, end, isolation)
+    wanted = schema(columns)
+    with Cluster(where) as cluster:
+        ranges = plan(cluster, topics, partitions, start, end, isolation)
+        logs = {} if read == TCP else local_logs(cluster, topics)
+    job = Job(where, wanted, isolation, batch_rows, batch_bytes, read, logs)
     count = min(threads or os.cpu_count() or 1, len(ranges))
     batches = job.one_by_one(ranges) if count < 2 else job.side_by_side(ranges, count)
     return arrow().RecordBatchReader.from_batches(job.schema, batches)
 
 
 def plan(
-    where: ClientSettings,
+    cluster: Cluster,
     topics: Sequence[str],
     partitions: Iterable[int] | None,
     start: Places,
     end: Places,
     isolation: int,
 ) -> list[Range]:
-    with Cluster(where) as cluster:
-        wanted = None if partitions is None else set(partitions)
-        there = list(cluster.partitions(topics))
-        missing = set() if wanted is None else wanted - {index for _, index in there}
-        if missing:
-            raise ClientError(f"{', '.join(topics)}: there is no partition {', '.join(map(str, sorted(missing)))}")
-        chosen = [each for each in there if wanted is None or each[1] in wanted]
-        firsts = _resolved(cluster, chosen, EARLIEST, isolation)
-        lasts = _resolved(cluster, chosen, LATEST, isolation)
-        begins = _placed(cluster, chosen, start, firsts, lasts, isolation)
-        ends = _placed(cluster, chosen, end, firsts, lasts, isolation)
+    wanted = None if partitions is None else set(partitions)
+    there = list(cluster.partitions(topics))
+    missing = set() if wanted is None else wanted - {index for _, index in there}
+    if missing:
+        raise ClientError(f"{', '.join(topics)}: there is no partition {', '.join(map(str, sorted(missing)))}")
+    chosen = [each for each in there if wanted is None or each[1] in wanted]
+    firsts = _resolved(cluster, chosen, EARLIEST, isolation)
+    lasts = _resolved(cluster, chosen, LATEST, isolation)
+    begins = _placed(cluster, chosen, start, firsts, lasts, isolation)
+    ends = _placed(cluster, chosen, end, firsts, lasts, isolation)
     found = [Range(*each, max(begins[each], firsts[each]), min(ends[each], lasts[each])) for each in chosen]
     return [each for each in found if each.start < each.end]
 
@@ -145,24 +153,35 @@ class Job:
     """One scan: how its ranges become batches."""
 
     def __init__(
-        self, where: ClientSettings, schema: "pa.Schema", isolation: int, batch_rows: int, batch_bytes: int
+        self,
+        where: ClientSettings,
+        schema: "pa.Schema",
+        isolation: int,
+        batch_rows: int,
+        batch_bytes: int,
+        read: str,
+        logs: Mapping[TopicPartition, LocalLog],
     ) -> None:
         self.schema = schema
         self._where = where
         self._isolation = isolation
+        self._read = read
+        self._logs = logs
         self._most = {"most_rows": batch_rows, "most_bytes": batch_bytes}
 
     def one_by_one(self, ranges: Iterable[Range]) -> Iterator["pa.RecordBatch"]:
+        local = None if self._read == TCP else LocalReader(self._logs, isolation=self._isolation)
         with Cluster(self._where) as cluster, RangeReader(cluster, isolation=self._isolation) as reader:
             for each in ranges:
-                yield from self.batches(reader, each)
+                found = record_sets(each, local, lambda: reader, local_only=self._read == LOCAL)
+                yield from self.batches(found, each)
 
-    def batches(self, reader: RangeReader, wanted: Range) -> Iterator["pa.RecordBatch"]:
+    def batches(self, found: Generator[RecordSet, None, None], wanted: Range) -> Iterator["pa.RecordBatch"]:
         gatherer = Gatherer(GATHERED.intersection(self.schema.names), **self._most)
         assembler = Assembler(self.schema, wanted.topic, wanted.partition)
         try:
-            with closing(reader.read(wanted)) as record_sets:
-                for record_set in record_sets:
+            with closing(found):
+                for record_set in found:
                     while gatherer.feed(record_set, wanted.start, wanted.end, opened):
                         yield assembler.batch(*gatherer.take())
         except CorruptBatch as error:

@@ -3,6 +3,7 @@
 Consumers (replica id -1) see up to the high watermark, or up to the last stable offset when they read committed data
 only; everyone else sees the log's end. An offset found by time beyond that is "none" (-1), not an error. No log has
 a remote tier: its earliest local offset is the earliest, and nothing is tiered (KIP-405) or waits for it (KIP-1023).
+Our own tagged field `mark_every` is answered with marks, MOST_MARKS at most in a reply.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING
 SINCE = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 CONSUMER = -1
 READ_COMMITTED = 1
+MOST_MARKS = 1 << 16
+LEAST_BETWEEN_MARKS = 1 << 16
 
 
 class Found(NamedTuple):
@@ -38,6 +41,7 @@ def list_offsets(broker: BrokerState, call: Call) -> Any:
     response = api.LIST_OFFSETS.response
     asked = Counter((topic.name, part.partition_index) for topic in call.body.topics for part in topic.partitions)
     topics = []
+    marks_left = MOST_MARKS
     for topic in call.body.topics:
         answers = []
         for part in {part.partition_index: part for part in topic.partitions}.values():
@@ -47,6 +51,8 @@ def list_offsets(broker: BrokerState, call: Call) -> Any:
                 answer = response.Partition(partition_index=part.partition_index, error_code=result)
             else:
                 answer = response.Partition(partition_index=part.partition_index, **result._asdict())
+                answer.marks = _marks(broker, topic.name, part, marks_left)
+                marks_left -= len(answer.marks)
             answers.append(answer)
         topics.append(response.Topic(name=topic.name, partitions=answers))
     return response(topics=topics)
@@ -71,6 +77,19 @@ def _look_up(broker: BrokerState, call: Call, name: str, part: Any) -> Found | E
         return _find(log, partition, part.timestamp, _limit(call.body, log))
     except OSError:
         return ErrorCode.KAFKA_STORAGE_ERROR
+
+
+def _marks(broker: BrokerState, name: str, part: Any, most: int) -> list[Any]:
+    """None where they cannot be told: they are a help, not what was asked for."""
+    log = broker.partitions.log(name, part.partition_index)
+    if part.mark_every <= 0 or most == 0 or log is None:
+        return []
+    try:
+        found = log.marks(max(part.mark_every, LEAST_BETWEEN_MARKS), most)
+    except OSError:
+        return []
+    mark = api.LIST_OFFSETS.response.Mark
+    return [mark(offset=offset, position=position) for offset, position in found]
 
 
 def _limit(body: Any, log: Log) -> int:

@@ -1,4 +1,9 @@
-"""ListOffsets (2). Leader epochs since 4 (KIP-320), max timestamp since 7 (KIP-734), tiers since 8 (KIP-405)."""
+"""ListOffsets (2). Leader epochs since 4 (KIP-320), max timestamp since 7 (KIP-734), tiers since 8 (KIP-405).
+
+The fields with tag 10000 are our own; who does not know them passes over them. A request with `mark_every` is told at
+which offsets batches begin that lie about so many bytes apart, and how many bytes of the log lie before each: readers
+in bulk share a partition out by bytes.
+"""
 
 from kafpy.protocol.table import Api
 
@@ -16,6 +21,7 @@ LIST_OFFSETS = Api(
                 partition_index     int32
                 current_leader_epoch    int32   4+      = -1
                 timestamp           int64
+                mark_every          int64       6+ #10000 = 0
         timeout_ms                  int32       10+
     """,
     response="""
@@ -28,5 +34,8 @@ LIST_OFFSETS = Api(
                 timestamp           int64       = -1
                 offset              int64       = -1
                 leader_epoch        int32       4+      = -1
+                marks               [Mark]      6+ #10000
+                    offset          int64
+                    position        int64
     """,
 )
