@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 class BatchReader(DataSourceReader):
     def __init__(self, given: Mapping[str, str], schema: StructType) -> None:
         self._options = source_options.parse(given, streaming=False)
+        source_options.warn(self._options)
         self._reading = reading.Reading.of(self._options, rows.columns_of(schema))
 
     def partitions(self) -> Sequence[InputPartition]:

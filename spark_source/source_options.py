@@ -1,6 +1,7 @@
 """The options of a read: names, defaults and refusals of Spark's Kafka connector, and our own, `kafpy.…`. Pure."""
 
 import json
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -69,11 +70,13 @@ def parse(given: Mapping[str, str], *, streaming: bool) -> SourceOptions:
     """OptionError for what cannot be."""
     options = Options(given)
     properties = options.kafka(REFUSED)
-    warnings = []
+    without_effect = []
     if "group.id" in properties:
-        warnings.append("kafka.group.id names no group here: reading takes none, and kafpy.commit.group commits to one")
+        without_effect.append(
+            "kafka.group.id names no group here: reading takes none, and kafpy.commit.group commits to one"
+        )
     if not streaming:
-        warnings += [f"{name} has no effect in a batch query" for name in options.given(OF_STREAMS)]
+        without_effect += [f"{name} has no effect in a batch query" for name in options.given(OF_STREAMS)]
     ending = options.given(ENDING)
     if streaming and ending:
         refuse(f"{ending[0]} is of batch queries; a streaming query has no end")
@@ -109,8 +112,14 @@ def parse(given: Mapping[str, str], *, streaming: bool) -> SourceOptions:
         metadata_ttl_ms=options.whole("partition.metadata.cache.ttl.ms", -1, least=-1) or 0,
         retries=options.whole("fetchOffset.numRetries", 3, least=0) or 0,
         retry_ms=options.whole("fetchOffset.retryIntervalMs", 1000, least=0) or 0,
-        warnings=tuple(warnings),
+        warnings=tuple(without_effect),
     )
+
+
+def warn(options: SourceOptions) -> None:
+    """On the driver's standard error, where Spark sends what its Python processes say."""
+    for each in options.warnings:
+        warnings.warn(f"kafpy: {each}", stacklevel=3)
 
 
 def _without_group(properties: Mapping[str, str]) -> dict[str, str]:

@@ -42,6 +42,7 @@ class DataLoss(Exception):
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, given: Mapping[str, str], schema: StructType) -> None:
         self._options = source_options.parse(given, streaming=True)
+        source_options.warn(self._options)
         self._reading = reading.Reading.of(self._options, rows.columns_of(schema))
         self._places = Places(self._options)
         self._pid = os.getpid()

@@ -54,10 +54,10 @@ def scan(
 
     Both are "earliest", "latest", an offset or a datetime, or a dict of these by partition. `columns`: any of key,
     value, topic, partition, offset, timestamp, timestampType, headers. `threads`: how many partitions are read at once;
-    by default as many as there are CPUs. `read`: "auto" reads the files of brokers on this machine where they can be seen
-    and asks the brokers elsewhere, "tcp" always asks, "local" never. `properties`: the Java client's, for TLS, SASL and
-    time-outs. Batches end behind `batch_rows` rows or `batch_bytes` bytes. ClientError, here or from the reader, says
-    what is wrong.
+    by default as many as there are CPUs. `read`: "auto" reads the files of a broker on this machine where they can be
+    seen and asks the brokers elsewhere, "tcp" always asks, "local" never. `properties`: the Java client's, for TLS,
+    SASL and time-outs. Batches end behind `batch_rows` rows or `batch_bytes` bytes. ClientError, from here or the
+    reader, says what is wrong.
     """
     if isolation_level not in ISOLATION:
         raise ValueError(f"isolation_level is one of {', '.join(ISOLATION)}, not {isolation_level!r}")
