@@ -2,6 +2,7 @@
 
 import pytest
 
+from kafpy.protocol import api
 from tests.clients.raw import RawClient, batch_of
 
 NOW = 1_700_000_000_000
@@ -84,3 +85,23 @@ def test_unknown_ones(raw: RawClient, topic: str) -> None:
     assert found(raw, "no-such-topic", LATEST)[0] == 3
     assert raw.offset(topic, LATEST, partition=1).error_code == 3
     assert found(raw, topic, -7)[0] == 35
+
+
+def marks(raw: RawClient, topic: str, every: int, version: int = 10) -> list[tuple[int, int]]:
+    request = api.LIST_OFFSETS.request
+    part = request.Partition(partition_index=0, timestamp=EARLIEST, mark_every=every)
+    body = request(replica_id=-1, topics=[request.Topic(name=topic, partitions=[part])])
+    answer = raw.call(api.LIST_OFFSETS, version, body).topics[0].partitions[0]
+    assert (answer.error_code, answer.offset) == (0, 0)
+    return [(each.offset, each.position) for each in answer.marks]
+
+
+def test_marks_for_who_asks(raw: RawClient, topic: str) -> None:
+    for _ in range(40):
+        raw.produce(topic, batch_of([bytes(5000)] * 2))
+    found = marks(raw, topic, 100_000)
+    assert [offset % 2 for offset, _ in found] == [0] * len(found)
+    assert len(found) == 3
+    assert marks(raw, topic, 1) == marks(raw, topic, 1 << 16), "not nearer than that"
+    assert marks(raw, topic, 0) == marks(raw, topic, -1) == []
+    assert marks(raw, topic, 100_000, version=5) == [], "it takes tagged fields"

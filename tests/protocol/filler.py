@@ -7,12 +7,15 @@ from kafpy.protocol.program import Message
 from kafpy.protocol.schema import Field
 
 SIZES = {"int8": 8, "int16": 16, "int32": 32, "int64": 64, "uint16": 16, "uint32": 32}
+OUR_TAGS = 10_000
+"""Tagged fields from here on are kafpy's own."""
 ERROR_CODES = (-1, 0, 3, 6, 35, 133)
 
 
 class Filler:
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, ours: bool = True) -> None:
         self.random = random.Random(seed)
+        self._ours = ours
 
     def message(self, message: Message, version: int) -> Any:
         return self.struct(message, message.layout.root, version)
@@ -21,6 +24,8 @@ class Filler:
         fields = {}
         for field in message.layout.structs[name]:
             there = version in field.versions and (field.tag < 0 or version in message.flexible)
+            if field.tag >= OUR_TAGS and not self._ours:
+                continue
             if there and not (field.tag >= 0 and self.random.random() < 0.3):
                 fields[field.name] = self.field(message, field, version)
         return message.classes[name](**fields)

@@ -10,6 +10,7 @@ import pytest
 from kafpy.protocol import Encoded, api, codec
 from kafpy.protocol.program import Message
 from kafpy.protocol.table import Api
+from tests.protocol.filler import OUR_TAGS
 
 MESSAGES = [
     pytest.param(spoken, side, version, id=f"{spoken.name}-{side}-v{version}")
@@ -48,7 +49,7 @@ def test_kio_reads_the_same(spoken: Api, side: str, version: int, filler: Any) -
     assert theirs.__flexible__ == (version in spoken.flexible)
     message = message_of(spoken, side)
     for seed in range(INSTANCES):
-        value = filler(seed).message(message, version)
+        value = filler(seed, ours=False).message(message, version)
         data = message.program(version).write(value)
         entity, size = read(data, 0)
         assert size == len(data)
@@ -61,7 +62,7 @@ def test_kio_reads_the_same(spoken: Api, side: str, version: int, filler: Any) -
 def same(message: Message, ours: Any, theirs: Any, version: int) -> None:
     """Equal values under equal names; kio drops the unit of times, and has tuples, timedeltas and UUIDs."""
     for field in message.layout.structs[type(ours).__name__]:
-        if version not in field.versions:
+        if version not in field.versions or field.tag >= OUR_TAGS:
             continue
         value = getattr(ours, field.name)
         name = field.name if hasattr(theirs, field.name) else field.name.removesuffix("_ms")
