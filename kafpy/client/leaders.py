@@ -84,6 +84,11 @@ class Leaders:
         """The partitions that have a leader."""
         return [index for index in range(self.counts[topic]) if self._addresses.get((topic, index)) is not None]
 
+    def address_of(self, partition: TopicPartition) -> str:
+        """For people to read."""
+        address = self._addresses.get(partition)
+        return "no broker" if address is None else f"{address[1]}:{address[2]}"
+
     def of(self, partition: TopicPartition) -> Connection | None:
         """None while nobody leads it, or its leader cannot be reached."""
         address = self._addresses.get(partition)
