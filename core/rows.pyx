@@ -52,7 +52,7 @@ cdef class _Held:
 
 # The bits of a column that say which of its values are there.
 @cython.final
-cdef class Validity:
+cdef class _Validity:
     cdef _Held held
     cdef const uint8_t* bits  # NULL: all are there
     cdef int64_t first
@@ -89,7 +89,7 @@ cdef inline bint bounds_at(const Bounds* bounds, int64_t at, int64_t* start, int
     return 0 <= start[0] <= end[0] <= bounds.size
 
 
-cdef Bounds bounds_of(_Held offsets, Validity validity, int64_t size, bint wide) except *:
+cdef Bounds bounds_of(_Held offsets, _Validity validity, int64_t size, bint wide) except *:
     cdef Bounds bounds = Bounds(NULL, wide, size)
     if validity.count:
         bounds.offsets = offsets.at_least((validity.first + validity.count + 1) * (8 if wide else 4))
@@ -98,13 +98,13 @@ cdef Bounds bounds_of(_Held offsets, Validity validity, int64_t size, bint wide)
 
 @cython.final
 cdef class Texts:
-    cdef Validity validity
+    cdef _Validity validity
     cdef _Held offsets
     cdef _Held data
     cdef Bounds bounds
 
     def __cinit__(self, int64_t count, offsets, data, validity=None, *, int64_t first=0, bint wide=False):
-        self.validity = Validity(count, validity, first)
+        self.validity = _Validity(count, validity, first)
         self.offsets, self.data = _Held(offsets), _Held(data)
         self.bounds = bounds_of(self.offsets, self.validity, self.data.view.len, wide)
 
@@ -122,12 +122,12 @@ cdef class Texts:
 
 @cython.final
 cdef class Numbers:
-    cdef Validity validity
+    cdef _Validity validity
     cdef _Held data
     cdef const uint8_t* values
 
     def __cinit__(self, int64_t count, data, validity=None, *, int64_t first=0):
-        self.validity = Validity(count, validity, first)
+        self.validity = _Validity(count, validity, first)
         self.data = _Held(data)
         self.values = self.data.at_least((first + count) * 4)
 
@@ -141,10 +141,10 @@ cdef class Numbers:
 
 @cython.final
 cdef class Headers:
-    cdef Validity validity
+    cdef _Validity validity
     cdef _Held offsets
     cdef Bounds bounds
-    cdef Validity entries
+    cdef _Validity entries
     cdef Texts keys
     cdef Texts values
 
@@ -152,10 +152,10 @@ cdef class Headers:
                   int64_t first=0, bint wide=False, entries=None, int64_t first_entry=0):
         if keys.validity.count != values.validity.count:
             raise RowError(f"{keys.validity.count} keys of headers and {values.validity.count} values")
-        self.validity = Validity(count, validity, first)
+        self.validity = _Validity(count, validity, first)
         self.offsets = _Held(offsets)
         self.bounds = bounds_of(self.offsets, self.validity, keys.validity.count, wide)
-        self.entries = Validity(keys.validity.count, entries, first_entry)
+        self.entries = _Validity(keys.validity.count, entries, first_entry)
         self.keys, self.values = keys, values
 
     # Puts them as they stand in a record into `scratch`, which the row then points to.

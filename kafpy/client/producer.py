@@ -357,7 +357,7 @@ class Producer:
         self._held -= len(each.packed.records)
         reason = error_name(code)
         if not self.failed:
-            address = self._leaders.address_of((each.topic, each.packed.partition))
+            address = self._leaders.last_known((each.topic, each.packed.partition))
             self.first_failure = f"{each.topic} [{each.packed.partition}] on {address}: {reason}"
         self.failed[reason] = self.failed.get(reason, 0) + each.packed.record_count
         self._renew = self._policy.idempotent
