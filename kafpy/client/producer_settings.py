@@ -12,7 +12,9 @@ MOST_IN_FLIGHT = 5
 """Of an idempotent producer: so many batches a broker remembers."""
 
 
-def policy(properties: Mapping[str, str], *, batch_bytes: int = 16384, crc_keys: bool = False) -> Policy:
+def policy(
+    properties: Mapping[str, str], *, batch_bytes: int = 16384, request_bytes: int = 1 << 20, crc_keys: bool = False
+) -> Policy:
     """SettingsError for what makes no sense. Properties that are not a producer's are passed over."""
     codec = properties.get("compression.type", "none")
     if codec not in CODECS:
@@ -28,7 +30,7 @@ def policy(properties: Mapping[str, str], *, batch_bytes: int = 16384, crc_keys:
         codec=CODECS[codec],
         level=number(properties, level, 0) if level in properties else None,
         batch_bytes=number(properties, "batch.size", batch_bytes),
-        request_bytes=number(properties, "max.request.size", 1 << 20),
+        request_bytes=number(properties, "max.request.size", request_bytes),
         in_flight=in_flight,
         idempotent=_idempotent(properties, acks, retries, in_flight),
         retries=retries,

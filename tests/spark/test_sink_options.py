@@ -33,7 +33,7 @@ def parsed(**more: str) -> sink_options.SinkOptions:
 def test_defaults() -> None:
     found = parsed()
     assert found.topic is None
-    assert found.policy == Policy(idempotent=True, batch_bytes=1 << 18)
+    assert found.policy == Policy(idempotent=True, batch_bytes=1 << 17, request_bytes=480_000)
     assert (found.held_bytes, found.keep_s) == (32 << 20, 300)
 
 
