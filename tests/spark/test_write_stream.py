@@ -103,3 +103,26 @@ def test_complete_brings_the_whole_result_each_time(spark: SparkSession, broker:
         query.processAllAvailable()
     query.stop()
     assert written(broker, "counted", 1) == Counter([10, 20])
+
+
+def test_update_goes_through_foreach_batch(spark: SparkSession, broker: BrokerProcess, tmp_path: Path) -> None:
+    lines = Lines(tmp_path)
+    with RawClient(broker.host, broker.port) as client:
+        client.create("updated")
+
+    def save(rows: DataFrame, number: int) -> None:
+        writer = rows.write.format("kafpy").mode("append").option("kafka.bootstrap.servers", broker.bootstrap)
+        writer.option("topic", "updated").save()
+
+    counts = lines.stream(spark).groupBy("value").count().selectExpr("cast(int(value) + 100 * count as string) value")
+    query = (
+        counts.writeStream.outputMode("update")
+        .foreachBatch(save)
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .start()
+    )
+    for _ in range(2):
+        lines.add(3)
+        query.processAllAvailable()
+    query.stop()
+    assert written(broker, "updated", 1) == Counter(range(100, 106))
