@@ -26,7 +26,6 @@ cdef enum:
     HEADER_SIZE = 61
     MOST_FIELDS = 8
     MOST_HEADERS = 1 << 16
-    ANY = -1
 
     KEY = 0
     VALUE = 1
@@ -34,13 +33,9 @@ cdef enum:
     PARTITION = 3
     TIMESTAMP = 4
 
-    WANTS_MORE = 0
-    FULL = 1
     NO_SEPARATOR = 2  # plus the field's place
     NO_HEADER_SEPARATOR = 20
     NOT_A_NUMBER = 21
-    NO_SUCH_PARTITION = 22
-    NO_MEMORY = 23
 
 _FIELDS = {"key": KEY, "value": VALUE, "headers": HEADERS, "partition": PARTITION, "timestamp": TIMESTAMP}
 _ENDS_OF = {KEY: "key separator", VALUE: "value separator", HEADERS: "headers delimiter",
@@ -57,21 +52,6 @@ class Packed(NamedTuple):
     base_timestamp: int
     max_timestamp: int
     records: bytes
-
-
-cdef struct Open:  # a partition's batch while it fills
-    Out out
-    int64_t base_timestamp
-    int64_t max_timestamp
-    int32_t count
-
-cdef struct Row:
-    Slice key
-    Slice value
-    int64_t timestamp
-    int32_t partition  # ANY: by key, else sticky
-    int64_t header_count
-    Slice headers  # as they stand in a record
 
 
 include "lines_form.pxi"
@@ -118,19 +98,6 @@ cdef inline uint64_t next_random(uint64_t* state) noexcept nogil:
 
 
 cdef class Packer:
-    cdef Open* open
-    cdef int32_t* available
-    cdef int32_t available_count
-    cdef readonly int32_t partitions
-    cdef readonly int64_t batch_bytes
-    cdef readonly int64_t held
-    cdef readonly int64_t lines
-    cdef int32_t sticky
-    cdef bint crc_keys
-    cdef uint64_t random
-    cdef Out scratch  # of the headers of one line
-    cdef list full
-
     def __cinit__(self, int32_t partitions, *, int64_t batch_bytes=16384, available=None, bint crc_keys=False,
                   uint64_t seed=0):
         if not 0 < partitions <= 1 << 20:
@@ -172,7 +139,6 @@ cdef class Packer:
             return <int32_t>(crc32(row.key.data, row.key.size) % <uint32_t>self.partitions)
         return <int32_t>((murmur2(row.key.data, row.key.size) & 0x7fffffff) % <uint32_t>self.partitions)
 
-    # WANTS_MORE: packed. FULL: the batch of `partition` has to be closed first.
     cdef int pack(self, const Row* row, int32_t partition) noexcept nogil:
         cdef Open* batch = &self.open[partition]
         cdef int64_t delta, body, whole
@@ -248,7 +214,7 @@ cdef class Packer:
             end = at + view.len
             while True:
                 with nogil:
-                    status = self.pack_lines(&at, end, form, timestamp, last, &partition)
+                    status = pack_lines(self, &at, end, form, timestamp, last, &partition)
                 if status == FULL:
                     self.close(partition)
                 elif status == WANTS_MORE:
@@ -257,35 +223,6 @@ cdef class Packer:
                     raise form.complaint(status, self.lines + 1, form.line_at(at, end))
         finally:
             PyBuffer_Release(&view)
-
-    cdef int pack_lines(self, const uint8_t** at, const uint8_t* end, Form form, int64_t timestamp, bint last,
-                        int32_t* partition) noexcept nogil:
-        cdef const uint8_t* stop
-        cdef Slice line
-        cdef Row row
-        cdef int status
-        while at[0] < end:
-            stop = find(at[0], end, &form.delimiter)
-            if stop == NULL and not last:
-                return WANTS_MORE
-            line.data = at[0]
-            line.size = (end if stop == NULL else stop) - at[0]
-            if line.size == 0 and form.skip_empty:
-                at[0] = end if stop == NULL else stop + form.delimiter.size
-                continue
-            row.timestamp, row.partition = timestamp, form.partition
-            status = form.read(&line, &row, &self.scratch)
-            if status != WANTS_MORE:
-                return status
-            partition[0] = self.partition_of(&row)
-            if not 0 <= partition[0] < self.partitions:
-                return NO_SUCH_PARTITION
-            status = self.pack(&row, partition[0])
-            if status != WANTS_MORE:
-                return status
-            self.lines += 1
-            at[0] = end if stop == NULL else stop + form.delimiter.size
-        return WANTS_MORE
 
     def add_random(self, int64_t count, int32_t size, *, int64_t timestamp):
         """Records without a key, their values random capitals, as kafka-producer-perf-test makes them."""
@@ -320,6 +257,36 @@ cdef class Packer:
         for each in taken:
             self.held -= len(each.records)
         return taken
+
+
+cdef int pack_lines(Packer packer, const uint8_t** at, const uint8_t* end, Form form, int64_t timestamp, bint last,
+                    int32_t* partition) noexcept nogil:
+    cdef const uint8_t* stop
+    cdef Slice line
+    cdef Row row
+    cdef int status
+    while at[0] < end:
+        stop = find(at[0], end, &form.delimiter)
+        if stop == NULL and not last:
+            return WANTS_MORE
+        line.data = at[0]
+        line.size = (end if stop == NULL else stop) - at[0]
+        if line.size == 0 and form.skip_empty:
+            at[0] = end if stop == NULL else stop + form.delimiter.size
+            continue
+        row.timestamp, row.partition = timestamp, form.partition
+        status = form.read(&line, &row, &packer.scratch)
+        if status != WANTS_MORE:
+            return status
+        partition[0] = packer.partition_of(&row)
+        if not 0 <= partition[0] < packer.partitions:
+            return NO_SUCH_PARTITION
+        status = packer.pack(&row, partition[0])
+        if status != WANTS_MORE:
+            return status
+        packer.lines += 1
+        at[0] = end if stop == NULL else stop + form.delimiter.size
+    return WANTS_MORE
 
 
 cdef void fill_letters(uint8_t* place, int32_t size, uint64_t* random) noexcept nogil:

@@ -7,12 +7,12 @@ import click
 
 from kafpy.cli.main import fail
 from kafpy.cli.options import read_properties
+from kafpy.client import producer_settings
 from kafpy.client.cluster import EARLIEST, LATEST
 from kafpy.client.consumer import READ_COMMITTED, READ_UNCOMMITTED, Terms
 from kafpy.client.producer import Policy
 from kafpy.client.security import SettingsError
 
-CODECS = {"none": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
 ISOLATIONS = {"read_uncommitted": READ_UNCOMMITTED, "read_committed": READ_COMMITTED}
 RESETS = {"earliest": EARLIEST, "latest": LATEST, "none": None}
 
@@ -64,17 +64,9 @@ def warn_of_others(given: Mapping[str, str], known: set[str]) -> None:
 
 def number(given: Mapping[str, str], key: str, default: int) -> int:
     try:
-        return int(given.get(key, default))
-    except ValueError:
-        raise click.UsageError(f"{key}={given[key]} is not a number") from None
-
-
-def acks(word: str) -> int:
-    if word in ("all", "-1"):
-        return -1
-    if word in ("0", "1"):
-        return int(word)
-    raise click.UsageError(f"acks can be 0, 1 or all, not {word}")
+        return producer_settings.number(given, key, default)
+    except SettingsError as error:
+        raise click.UsageError(str(error)) from None
 
 
 def flag(given: Mapping[str, str], key: str, default: bool) -> bool:
@@ -83,25 +75,10 @@ def flag(given: Mapping[str, str], key: str, default: bool) -> bool:
 
 def policy(client: Mapping[str, str], *, batch_bytes: int = 16384, crc_keys: bool = False) -> Policy:
     """Of a producer; UsageError for what makes no sense."""
-    codec = client.get("compression.type", "none")
-    if codec not in CODECS:
-        raise click.UsageError(f"no codec {codec}: there are {', '.join(CODECS)}")
-    confirmed = acks(client.get("acks", "all"))
-    level = f"compression.{codec}.level"
-    return Policy(
-        acks=confirmed,
-        codec=CODECS[codec],
-        level=number(client, level, 0) if level in client else None,
-        batch_bytes=number(client, "batch.size", batch_bytes),
-        request_bytes=number(client, "max.request.size", 1 << 20),
-        in_flight=number(client, "max.in.flight.requests.per.connection", 5),
-        idempotent=flag(client, "enable.idempotence", default=confirmed == -1),
-        retries=number(client, "retries", (1 << 31) - 1),
-        backoff_s=number(client, "retry.backoff.ms", 100) / 1000,
-        request_timeout_s=number(client, "request.timeout.ms", 30_000) / 1000,
-        delivery_timeout_s=number(client, "delivery.timeout.ms", 120_000) / 1000,
-        crc_keys=crc_keys,
-    )
+    try:
+        return producer_settings.policy(client, batch_bytes=batch_bytes, crc_keys=crc_keys)
+    except SettingsError as error:
+        raise click.UsageError(str(error)) from None
 
 
 def terms(client: Mapping[str, str], *, reset: str = "latest") -> Terms:

@@ -21,6 +21,7 @@ from kafpy.client.cluster import Cluster
 from kafpy.client.connection import ClientError
 from kafpy.client.producer import Policy, Producer
 from kafpy.client.settings import ClientSettings
+from kafpy.storage.compression import CODECS
 
 LINE_READER = "org.apache.kafka.tools.LineMessageReader"
 BATCH_BYTES = 1 << 18
@@ -88,7 +89,7 @@ def console_options(function: F) -> F:
 @click.option("--key", "-k", metavar="TEXT", help="Of every record.")
 @click.option("--header", "-H", "headers", multiple=True, metavar="KEY:VALUE", help="Of every record. Repeatable.")
 @click.option("--partition", "-p", type=click.IntRange(min=0), help="Where every record goes, whatever its key.")
-@click.option("--compression", "-z", type=click.Choice([*properties.CODECS]), help="Of batches.  [default: none]")
+@click.option("--compression", "-z", type=click.Choice([*CODECS]), help="Of batches.  [default: none]")
 @click.option("--format", "-f", "form", metavar="text|json|FORMAT", help=r"As '%k %v\n'; json: as consume prints it.")
 @click.option("--tombstone", "-Z", is_flag=True, help="An empty value is null.")
 @click.option("--acks", metavar="0|1|all", help="Who has to have a batch before it counts.  [default: all]")

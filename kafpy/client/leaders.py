@@ -40,6 +40,7 @@ class Leaders:
         self._client_id = client_id
         self._addresses: dict[TopicPartition, tuple[int, str, int] | None] = {}
         self._connections: dict[tuple[int, str, int], Connection] = {}
+        self._last_known: dict[TopicPartition, str] = {}
         self._looked_up: float = 0.0
         self.counts: dict[str, int] = {}
         """How many partitions each topic has."""
@@ -77,12 +78,19 @@ class Leaders:
             if not topic.error_code:
                 self.counts[topic.name] = len(topic.partitions)
                 for each in topic.partitions:
-                    self._addresses[topic.name, each.partition_index] = brokers.get(each.leader_id)
+                    address = brokers.get(each.leader_id)
+                    self._addresses[topic.name, each.partition_index] = address
+                    if address is not None:
+                        self._last_known[topic.name, each.partition_index] = f"{address[1]}:{address[2]}"
         return {topic.name: topic.error_code for topic in answer.topics if topic.error_code}
 
     def led(self, topic: str) -> list[int]:
         """The partitions that have a leader."""
         return [index for index in range(self.counts[topic]) if self._addresses.get((topic, index)) is not None]
+
+    def last_known(self, partition: TopicPartition) -> str:
+        """The address of its leader, or of the one it had, for people to read."""
+        return self._last_known.get(partition, "no broker")
 
     def of(self, partition: TopicPartition) -> Connection | None:
         """None while nobody leads it, or its leader cannot be reached."""

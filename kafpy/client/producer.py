@@ -58,6 +58,8 @@ class Policy:
     backoff_s: float = 0.1
     request_timeout_s: float = 30.0
     delivery_timeout_s: float = 120.0
+    max_block_s: float = 60.0
+    """For a topic to be known."""
     crc_keys: bool = False
 
 
@@ -110,6 +112,8 @@ class Producer:
         """Records."""
         self.failed: dict[str, int] = {}
         """Records that no broker took, by reason."""
+        self.first_failure = ""
+        """Where and why it was."""
 
     def close(self) -> None:
         self._leaders.close()
@@ -123,7 +127,7 @@ class Producer:
     def topic(self, name: str) -> Packer:
         """Where records of a topic go in. Waits until the topic is known; a broker that makes topics may make it."""
         if name not in self._packers:
-            self._leaders.learn([name], create=True)
+            self._leaders.learn([name], create=True, timeout_s=self._policy.max_block_s)
             self._packers[name] = Packer(
                 self._leaders.counts[name],
                 batch_bytes=self._policy.batch_bytes,
@@ -173,6 +177,8 @@ class Producer:
     def _send_all(self) -> None:
         now = time.monotonic()
         if self._renew and not self._renewed():
+            for lane in self._lanes.values():
+                self._expire(lane, now)
             return
         ready: dict[Connection, list[TopicPartition]] = {}
         for partition, lane in self._lanes.items():
@@ -192,8 +198,10 @@ class Producer:
                 pass
 
     def _expire(self, lane: Lane, now: float) -> None:
-        while lane.queue and now - lane.queue[0].made > self._policy.delivery_timeout_s:
-            self._fail(lane.queue.popleft(), ErrorCode.LEADER_NOT_AVAILABLE)
+        waiting = lane.again or lane.queue
+        while waiting and now - waiting[0].made > self._policy.delivery_timeout_s:
+            self._fail(waiting[0], waiting[0].error or ErrorCode.LEADER_NOT_AVAILABLE)
+            del waiting[0]
 
     def _send_one(self, leader: Connection, partitions: list[TopicPartition], now: float) -> bool:
         """One batch of each partition, up to a request's size; False when there was none."""
@@ -348,6 +356,9 @@ class Producer:
     def _fail(self, each: Batch, code: int) -> None:
         self._held -= len(each.packed.records)
         reason = error_name(code)
+        if not self.failed:
+            address = self._leaders.last_known((each.topic, each.packed.partition))
+            self.first_failure = f"{each.topic} [{each.packed.partition}] on {address}: {reason}"
         self.failed[reason] = self.failed.get(reason, 0) + each.packed.record_count
         self._renew = self._policy.idempotent
 
@@ -364,9 +375,14 @@ class Producer:
             return False
         if not any(lane.queue or lane.again for lane in self._lanes.values()):
             return True
+        if not self._cluster.first.serves(api.INIT_PRODUCER_ID):
+            raise DeliveryError(f"{self._cluster.first.address} gives no producer ids: enable.idempotence=false")
         request = api.INIT_PRODUCER_ID.request(transactional_id=None, transaction_timeout_ms=60_000)
-        self._cluster.metadata([])  # a first broker that is gone is replaced
-        answer = self._cluster.first.call(api.INIT_PRODUCER_ID, request)
+        try:
+            self._cluster.metadata([])  # a first broker that is gone is replaced
+            answer = self._cluster.first.call(api.INIT_PRODUCER_ID, request)
+        except ClientError:
+            return False  # none is there now; batches wait for one as long as for a leader
         if answer.error_code:
             if answer.error_code in (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE):
                 return False

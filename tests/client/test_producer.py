@@ -138,7 +138,14 @@ def test_delivery_ends_when_the_broker_stays_away(broker: BrokerProcess) -> None
             producer.topic("t").add(b"never", timestamp=0)
             producer.flush()
             assert producer.failed in ({"LEADER_NOT_AVAILABLE": 1}, {"NETWORK_EXCEPTION": 1})
+            assert producer.first_failure.startswith(f"t [0] on {broker.bootstrap}: ")
+            producer.topic("t").add(b"nor this, for want of a producer id", timestamp=0)
+            producer.flush()
+            assert sum(producer.failed.values()) == 2
             broker.start()
+            producer.topic("t").add(b"but this", timestamp=0)
+            producer.flush()
+            assert producer.delivered == 2
 
 
 def test_a_refused_record_is_told_and_the_next_one_goes_through(broker: BrokerProcess) -> None:
