@@ -119,8 +119,14 @@ def test_tags_in_a_header(hostile: Hostile, frame: bytes, tags: bytes) -> None:
 
 
 @pytest.mark.parametrize("frame", [METADATA, PRODUCE, FETCH], ids=["F12[3]", "F12[0]", "F12[1]"])
-def test_trailing_bytes(hostile: Hostile, frame: bytes) -> None:
-    assert hostile.closes(framed(frame + b"\0"))
+@pytest.mark.parametrize("behind", [b"\0", bytes(1000), b"\xff" * 11], ids=["one", "many", "no tags"])
+def test_trailing_bytes(hostile: Hostile, frame: bytes, behind: bytes) -> None:
+    """Passed over, as Kafka does; the connection goes on with the next frame."""
+    made = hostile.send(framed(frame + behind) + framed(VERSIONS))
+    with made.makefile("rb") as answers:
+        for key, version in ((int.from_bytes(frame[:2], "big"), int.from_bytes(frame[2:4], "big")), (18, 0)):
+            size = int.from_bytes(answers.read(4), "big")
+            assert codec.read_response(key, version, answers.read(size))[0] == 7
 
 
 def test_f13_bodies_cut_short(hostile: Hostile, target: BrokerProcess) -> None:
@@ -139,7 +145,7 @@ def test_f13_bodies_cut_short(hostile: Hostile, target: BrokerProcess) -> None:
 def test_refusals_are_told_once_and_without_what_was_sent(tmp_path: Path) -> None:
     broker = BrokerProcess(tmp_path / "data")
     try:
-        for data in (CLIENT_HELLO, framed(PRODUCE + b"secret"), framed(METADATA[:9]), framed(b"\0\x63secret\0\0\0\0")):
+        for data in (CLIENT_HELLO, framed(PRODUCE[:-1] + b"secret"), framed(METADATA[:9]), framed(b"\0\x63secret\0\0\0\0")):
             for _ in range(10):
                 with socket.create_connection((broker.host, broker.port), 10) as made:
                     made.sendall(data)
