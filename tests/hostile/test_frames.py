@@ -8,7 +8,7 @@ import pytest
 
 from kafpy.protocol import api, codec
 from tests.broker_process import BrokerProcess
-from tests.hostile.conftest import Hostile, framed, memory_kb, read_all
+from tests.hostile.conftest import Hostile, cpu_s, framed, memory_kb, read_all
 
 VERSIONS = codec.write_request(18, 0, 7, "h", api.API_VERSIONS.request())
 METADATA = codec.write_request(3, 12, 7, "h", api.METADATA.request(topics=[]))
@@ -94,11 +94,7 @@ def test_client_ids(hostile: Hostile, client_id: bytes | None) -> None:
     text = b"\xff\xff" if client_id is None else len(client_id).to_bytes(2, "big") + client_id
     for frame in (METADATA, PRODUCE, FETCH):
         made = hostile.frame(frame[:8] + text + frame[11:])
-        made.settimeout(0.5)
-        try:
-            made.recv(65536)  # an answer or a closed connection, both are fine
-        except TimeoutError:
-            pytest.fail("neither an answer nor a closed connection")
+        made.recv(65536)  # an answer or a closed connection, both are fine
 
 
 @pytest.mark.parametrize("frame", [METADATA, PRODUCE, FETCH], ids=["F11[3]", "F11[0]", "F11[1]"])
@@ -112,10 +108,10 @@ def test_client_ids(hostile: Hostile, client_id: bytes | None) -> None:
     ],
     ids=["ten million", "four billion", "six bytes", "too long"],
 )
-def test_tags_in_a_header(hostile: Hostile, frame: bytes, tags: bytes) -> None:
-    start = time.process_time()
+def test_tags_in_a_header(hostile: Hostile, target: BrokerProcess, frame: bytes, tags: bytes) -> None:
+    before = cpu_s(target)
     assert hostile.closes(framed(frame[:11] + tags + frame[12:]))
-    assert time.process_time() - start < 5
+    assert cpu_s(target) - before < 1
 
 
 @pytest.mark.parametrize("frame", [METADATA, PRODUCE, FETCH], ids=["F12[3]", "F12[0]", "F12[1]"])
@@ -150,7 +146,7 @@ def test_refusals_are_told_once_and_without_what_was_sent(tmp_path: Path) -> Non
                 with socket.create_connection((broker.host, broker.port), 10) as made:
                     made.sendall(data)
                     assert read_all(made) == b""
-        end = time.monotonic() + 10
+        end = time.monotonic() + 30
         while not broker.stderr and time.monotonic() < end:
             time.sleep(0.01)
         (line,) = broker.stderr.splitlines()
