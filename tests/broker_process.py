@@ -19,7 +19,9 @@ class BrokerProcess:
         self.directory = directory
         self.host = "127.0.0.1"
         self.port = 0
-        self._overrides = [f"--override={key.replace('_', '.')}={value}" for key, value in (NO_RETENTION | overrides).items()]
+        self._overrides = [
+            f"--override={key.replace('_', '.')}={value}" for key, value in (NO_RETENTION | overrides).items()
+        ]
         self._errors = directory.parent / f"{directory.name}.stderr"
         self._process: subprocess.Popen[str] | None = None
         self.start()

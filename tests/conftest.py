@@ -1,6 +1,11 @@
-"""For all tests: examples may take as long as a busy machine makes them."""
+"""For all tests: hypothesis draws the same examples each time, and they may take as long as a busy machine makes them.
 
-from hypothesis import settings
+`pytest --hypothesis-profile explore` draws others; ci/ asks for `sanitized`.
+"""
 
-settings.register_profile("kafpy", deadline=None)
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("kafpy", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("explore", settings.get_profile("kafpy"), derandomize=False, print_blob=True)
+settings.register_profile("sanitized", settings.get_profile("kafpy"), max_examples=20, stateful_step_count=30)
 settings.load_profile("kafpy")

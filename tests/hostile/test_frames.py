@@ -36,6 +36,25 @@ def test_f4_a_promise_of_100_mib(hostile: Hostile, target: BrokerProcess) -> Non
     assert memory_kb(target) - before < 20_000
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_f4_a_byte_a_second(hostile: Hostile) -> None:
+    """A frame has half a minute: the connection is closed though it is never idle."""
+    made = hostile.send((1000).to_bytes(4, "big") + PRODUCE[:8])
+    made.settimeout(1)
+    started = time.monotonic()
+    while True:
+        try:
+            made.sendall(b"\0")
+            assert made.recv(1) == b""
+            break
+        except TimeoutError:
+            continue
+        except ConnectionError:
+            break
+    assert time.monotonic() - started > 29
+
+
 def test_f5_answers_that_nobody_reads(hostile: Hostile, target: BrokerProcess) -> None:
     before = memory_kb(target)
     deaf = hostile.connect()
@@ -141,7 +160,12 @@ def test_f13_bodies_cut_short(hostile: Hostile, target: BrokerProcess) -> None:
 def test_refusals_are_told_once_and_without_what_was_sent(tmp_path: Path) -> None:
     broker = BrokerProcess(tmp_path / "data")
     try:
-        for data in (CLIENT_HELLO, framed(PRODUCE[:-1] + b"secret"), framed(METADATA[:9]), framed(b"\0\x63secret\0\0\0\0")):
+        for data in (
+            CLIENT_HELLO,
+            framed(PRODUCE[:-1] + b"secret"),
+            framed(METADATA[:9]),
+            framed(b"\0\x63secret\0\0\0\0"),
+        ):
             for _ in range(10):
                 with socket.create_connection((broker.host, broker.port), 10) as made:
                     made.sendall(data)
