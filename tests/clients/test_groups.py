@@ -18,6 +18,7 @@ from tests.clients.group_checker import Generation, check_log
 from tests.clients.group_members import PARTITIONS, Feeder, Group
 from tests.clients.raw import RawClient
 
+pytestmark = pytest.mark.timeout(400)
 CLASSIC = ["confluent-kafka", "kafka-python", "aiokafka"]
 MODERN = "confluent-kafka-848"
 CONSUMER_GROUP_HEARTBEAT = 68
