@@ -179,7 +179,7 @@ cdef bint take_topics(Plane* plane, Fetch* fetch, Reader* r, int16_t version) no
         take_string(r, flexible, &size)
     if flexible:
         take_tags(r)
-    return not r.bad and r.p == r.end
+    return not r.bad
 
 
 cdef bint take_part(FetchSession* session, FetchTopic* topic, Reader* r, int16_t version) noexcept nogil:

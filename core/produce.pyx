@@ -114,7 +114,7 @@ cdef bint count_parts(Produce* produce, bint* transactional) noexcept nogil:
             take_tags(&walk.r)
     if walk.flexible:
         take_tags(&walk.r)
-    return not walk.r.bad and walk.r.p == walk.r.end
+    return not walk.r.bad
 
 
 cdef Topic* find_topic(Plane* plane, Walk* walk) noexcept nogil:

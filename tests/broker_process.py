@@ -7,7 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-START_TIMEOUT_S = 30
+START_TIMEOUT_S = 60
+NO_RETENTION = {"log_initial_task_delay_ms": 7 * 86_400_000}
+"""Tests like records from 2023: nothing may come and delete them half a minute after the start."""
 
 
 class BrokerProcess:
@@ -17,7 +19,9 @@ class BrokerProcess:
         self.directory = directory
         self.host = "127.0.0.1"
         self.port = 0
-        self._overrides = [f"--override={key.replace('_', '.')}={value}" for key, value in overrides.items()]
+        self._overrides = [
+            f"--override={key.replace('_', '.')}={value}" for key, value in (NO_RETENTION | overrides).items()
+        ]
         self._errors = directory.parent / f"{directory.name}.stderr"
         self._process: subprocess.Popen[str] | None = None
         self.start()

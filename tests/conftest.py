@@ -1,12 +1,15 @@
-"""For all tests: examples may take as long as a busy machine makes them; Ctrl-C means something to what tests start,
-also where they run in the background of a shell, which ignores it there and bequeaths that."""
+"""For all tests: hypothesis draws the same examples each time, and they may take as long as a busy machine makes them.
+
+`pytest --hypothesis-profile explore` draws others; ci/ asks for `sanitized`. Ctrl-C reaches what tests start: a shell
+starts what runs behind `&` with SIGINT ignored, children would inherit that, and tests that interrupt one wait for ever.
+"""
 
 import signal
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("kafpy", deadline=None)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+settings.register_profile("kafpy", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("explore", settings.get_profile("kafpy"), derandomize=False, print_blob=True)
+settings.register_profile("sanitized", settings.get_profile("kafpy"), max_examples=20, stateful_step_count=30)
 settings.load_profile("kafpy")
-
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)

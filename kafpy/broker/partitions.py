@@ -268,7 +268,9 @@ class Partitions:
     def announce_start(self, name: str, index: int, log: Log, directory: Directory) -> None:
         """The log's start is durable in a directory that is about to hold it. Blocks."""
         with self._checkpointing, self.watched(directory):
-            starts = dict(self._per_directory(lambda each: each.log_start_offset))[directory]
+            starts = dict(self._per_directory(lambda each: each.log_start_offset)).get(directory)
+            if starts is None:
+                raise OSError(EIO, "went offline", str(directory.path))
             starts[name, index] = log.log_start_offset
             directory.write_log_start_offsets({key: start for key, start in starts.items() if start > 0})
 

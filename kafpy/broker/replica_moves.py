@@ -11,7 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from errno import EDQUOT, ENOSPC
+from errno import EDQUOT, EIO, ENOSPC
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,6 +41,10 @@ class Move:
     copy: ReplicaCopy | None = None
     reached: int = 0
     cancelled: bool = False
+
+    @property
+    def is_over(self) -> bool:
+        return self.cancelled or self.target.failure is not None
 
 
 class Future(NamedTuple):
@@ -100,7 +104,7 @@ class ReplicaMoves:
         return found
 
     async def _run(self, name: str, index: int, move: Move) -> None:
-        copy = ReplicaCopy(move.moved.folder, move.target.path, lambda: move.cancelled)
+        copy = ReplicaCopy(move.moved.folder, move.target.path, lambda: move.is_over)
         done = False
         try:
             # Abandoned by a stop of the broker; the copy is removed at the next start then.
@@ -110,7 +114,8 @@ class ReplicaMoves:
                     done = await self._swap(name, index, move, copy)
         except (Cancelled, OSError) as error:
             if not move.cancelled and self._partitions.place(name, index) is move.moved:
-                logger.error("%s was not moved to %s: %s", move.moved.folder, move.target.path, error)
+                why = move.target.failure or error
+                logger.error("%s was not moved to %s: %s", move.moved.folder, move.target.path, why)
             self._judge(move.target, copy.write_failure)
         finally:
             move.cancelled = True
@@ -130,7 +135,7 @@ class ReplicaMoves:
         def reached(offset: int) -> None:
             move.reached = offset
 
-        if move.cancelled:
+        if move.is_over:
             raise Cancelled
         copy.begin()
         move.copy = copy
@@ -146,6 +151,8 @@ class ReplicaMoves:
         ours = topic is not None and topic.topic_id == move.topic_id
         if topic is None or not ours or move.cancelled or self._partitions.place(name, index) is not move.moved:
             raise Cancelled
+        if move.target.failure is not None:
+            raise OSError(EIO, "went offline", str(move.target.path))
         move.moved.log.lead(False)
         try:
             fresh = await trio.to_thread.run_sync(self._finish, topic, index, move, copy)

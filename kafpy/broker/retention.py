@@ -50,7 +50,11 @@ def _due(partitions: Partitions, image: Image, settings: Settings, now_ms: int) 
         configs = effective.get(name)
         if configs is not None and not hosted.log.offline:
             log = hosted.log
-            segments = list(_segments(hosted))
+            try:
+                segments = list(_segments(hosted))
+            except OSError as error:
+                logger.error("%s: nobody can tell how old its segments are: %s", hosted.folder.name, error)
+                continue
             extent = Extent(log.log_start_offset, log.high_watermark, log.log_end_offset)
             start = start_after(segments, extent, _limits(configs), now_ms)
             if start > segments[0].base_offset:

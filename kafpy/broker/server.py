@@ -157,9 +157,14 @@ class Broker:
             nursery.cancel_scope.cancel()
 
     def close(self) -> None:
-        """Clean: clients get the replies that are due, logs are flushed, the next start has nothing to recover."""
+        """Clean: clients get the replies that are due, logs are flushed, the next start has nothing to recover but what
+        lies in directories that failed."""
         self._undo.close()
-        logger.info("stopped, nothing is left to recover")
+        failed = [str(directory.path) for directory in self._directories if directory.failure is not None]
+        if failed:
+            logger.info("stopped, the next start has to recover %s", ", ".join(failed))
+        else:
+            logger.info("stopped, nothing is left to recover")
 
     def __enter__(self) -> "Broker":
         return self

@@ -272,6 +272,11 @@ def _check_together(settings: Settings, places: Mapping[str, str]) -> None:
         for each in settings.advertised().values():
             if not each.host or each.host in ("0.0.0.0", "::"):
                 raise SettingError(f"advertised.listeners cannot use the nonroutable address {each.host!r}")
+        name = "log.dirs"
+        places_on_disk = [path.resolve() for path in settings.directories]
+        for number, path in enumerate(settings.directories):
+            if places_on_disk[number] in places_on_disk[:number]:
+                raise SettingError(f"{path} stands twice in log.dirs")
         for low, high in _ORDERED:
             name = low
             if getattr(settings, honoured()[low].name) > getattr(settings, honoured()[high].name):

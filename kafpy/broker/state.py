@@ -68,6 +68,7 @@ class BrokerState:
             settings.controller_quota_window_num * settings.controller_quota_window_size_seconds
         )
         self._changing = trio.Lock()
+        self._half_made: set[str] = set()
         self._start_soon = start_soon
         self._moves = ReplicaMoves(partitions, self._changing, lambda name: self.image.topic(name), remove_later)
         self._allocating = trio.Lock()
@@ -165,12 +166,20 @@ class BrokerState:
                 raise
 
     def _create(self, topic: Topic) -> tuple[int, list[Hosted | None]]:
+        self._forget_half_made(topic.name)
         epoch = self._store.create_topic(topic)
         try:
             return epoch, self.partitions.create(topic)
         except OSError as error:
-            self._store.delete_topic(topic.name)
+            self._half_made.add(topic.name)
+            self._forget_half_made(topic.name)
             raise MetadataError(ErrorCode.KAFKA_STORAGE_ERROR, f"Disk error: {error.strerror}.") from error
+
+    def _forget_half_made(self, name: str) -> None:
+        """Of a topic that got no folders; a store on the same full disk may refuse it until somebody asks again."""
+        if name in self._half_made:
+            self._store.delete_topic(name)
+            self._half_made.discard(name)
 
     async def delete_topic(self, name: str) -> None:
         """Durable, and unknown to clients, when this returns; the files go later."""

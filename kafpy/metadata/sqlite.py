@@ -8,6 +8,7 @@ import json
 import logging
 import sqlite3
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,6 +22,7 @@ logger = logging.getLogger(__name__)
 UNKNOWN_TOPIC_OR_PARTITION = 3
 TOPIC_ALREADY_EXISTS = 36
 KAFKA_STORAGE_ERROR = 56
+TOLD_AGAIN_S = 60.0
 
 _SCHEMA = """
 CREATE TABLE version (version INTEGER NOT NULL);
@@ -66,6 +68,7 @@ class SQLiteStore:
         """Opens the store, or makes it for a cluster of that id. StoreError when the file is not ours."""
         self._lock = threading.Lock()
         self._path = path
+        self._told: dict[str, float] = {}
         self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         try:
             self._db.execute("PRAGMA journal_mode=WAL")
@@ -103,8 +106,15 @@ class SQLiteStore:
             with self._transaction() as db:
                 yield db
         except sqlite3.Error as error:
-            logger.error("%s: %s; the change was refused", self._path, error)
+            self._tell(str(error))
             raise MetadataError(KAFKA_STORAGE_ERROR, f"The metadata cannot be written: {error}.") from error
+
+    def _tell(self, why: str) -> None:
+        """Once a minute for each reason: who is refused asks again."""
+        now = time.monotonic()
+        if now - self._told.get(why, -TOLD_AGAIN_S) >= TOLD_AGAIN_S:
+            self._told[why] = now
+            logger.error("%s: %s; the change was refused", self._path, why)
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:

@@ -32,7 +32,11 @@ class RequestHeader(NamedTuple):
 
 
 def read_request(frame: bytes) -> tuple[RequestHeader, Any]:
-    """Raises MalformedRequest or UnsupportedVersion, nothing else."""
+    """Raises MalformedRequest or UnsupportedVersion, nothing else.
+
+    Bytes behind the body are passed over, as Kafka does: librdkafka's Metadata of all topics has three of them (its
+    issue 5049).
+    """
     if len(frame) < 8:
         raise MalformedRequest("no room for a request header")
     key = int.from_bytes(frame[0:2], "big", signed=True)
@@ -41,7 +45,7 @@ def read_request(frame: bytes) -> tuple[RequestHeader, Any]:
     if programs is None:
         raise UnsupportedVersion(key, version, int.from_bytes(frame[4:8], "big", signed=True))
     header, end = programs[0].read(frame, budget=HEADER_TAGS, whole=False)
-    body, _ = programs[1].read(frame, end)
+    body, _ = programs[1].read(frame, end, whole=False)
     return RequestHeader(key, version, header.correlation_id, header.client_id), body
 
 

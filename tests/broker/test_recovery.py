@@ -42,3 +42,17 @@ def test_long_recoveries_are_heard_of(monkeypatch: pytest.MonkeyPatch, caplog: p
         with progress.opening(Path("/data/b-0")):
             time.sleep(0.1)
     assert "1 of 7 logs are open; now recovering b-0" in caplog.messages
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_last_line_says_what_is_left_to_do(
+    start: Start, data: Path, tmp_path: Path, fails: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    other = tmp_path / "other"
+    running = start(log_dirs=(str(data), str(other)))
+    if fails:
+        running.broker._directories[1].failure = "it is broken"
+    running.stop()
+    left = f"the next start has to recover {other}" if fails else "nothing is left to recover"
+    assert caplog.messages[-1] == f"stopped, {left}"

@@ -96,6 +96,24 @@ def test_asking_for_where_it_lies_ends_it(real: RealBroker) -> None:
     real.fill("t", 1)
 
 
+def test_a_target_that_goes_offline_ends_it(real: RealBroker, caplog: pytest.LogCaptureFixture) -> None:
+    """Another log of that directory met a disk that fails: nothing more is written there, and nobody else suffers."""
+    here, there = where(real)
+
+    async def work(_: trio.Nursery) -> None:
+        assert await real.state.move_replica("t", 0, there) == ErrorCode.NONE
+        await caught_up(real)
+        target = real.partitions.directory_at(there)
+        assert target is not None
+        target.failure = "u-0: Input/output error"
+
+    held(real, work)
+    assert real.partitions.directory("t", 0) == here
+    assert "was not moved to" in caplog.text
+    assert not (Path(there) / "t-0").exists()
+    real.fill("t", 1)
+
+
 def test_a_deleted_topic_does_not_come_back(real: RealBroker) -> None:
     """It is deleted, and made again under the same name, before the copy could take its place."""
     _, there = where(real)

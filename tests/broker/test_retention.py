@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 import trio
 
 from kafpy._core import batch
@@ -99,6 +100,25 @@ def test_by_size(start: Callable[..., Running]) -> None:
         alter(client, 2, "t", retention_bytes="0")
         retain(broker)
         assert (log.size, log.log_start_offset, log.log_end_offset) == (0, 60, 60)
+
+
+def test_a_segment_that_somebody_removed(
+    start: Callable[..., Running], data: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its records have no time, so its file's is asked for: that log is left alone, the others are looked at."""
+    broker = start(**SMALL)
+    with broker.connect() as client:
+        for name in ("harmed", "old"):
+            client.create(name)
+        for _ in range(30):
+            assert client.produce("harmed", batch.encode([b"x" * 100], timestamps=-1))[0].error_code == 0
+        put(client, "old", 40, age_ms=8 * DAY_MS)
+        (data / "harmed-0" / f"{0:020}.log").unlink()
+        retain(broker)
+        assert log_of(broker, "harmed").log_start_offset == 0
+        assert log_of(broker, "old").log_start_offset >= 30
+        put(client, "harmed", 1)
+    assert "harmed-0: nobody can tell how old its segments are" in caplog.text
 
 
 def test_changed_settings_count_at_once(start: Callable[..., Running]) -> None:

@@ -97,6 +97,7 @@ def test_an_unknown_key_names_its_place_and_the_nearest(tmp_path: Path) -> None:
         ("listeners", "", "names no listener"),
         ("listeners", "PLAINTEXT://:1,PLAINTEXT://:2", "stands twice"),
         ("advertised.listeners", "PLAINTEXT://0.0.0.0:9092", "nonroutable"),
+        ("log.dirs", "/a/b,/a/c,/a/x/../b", r"/a/x/\.\./b stands twice in log.dirs"),
     ],
 )
 def test_values_are_checked(name: str, text: str, said: str) -> None:

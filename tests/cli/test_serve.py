@@ -105,10 +105,12 @@ def test_idle_it_sleeps(broker: Any) -> None:
         fields = Path(f"/proc/{broker.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return int(fields[11]) + int(fields[12])
 
-    time.sleep(0.3)
-    before = ticks()
-    time.sleep(2)
-    assert ticks() - before <= 2
+    spent = []
+    while not spent or (spent[-1] > 2 and len(spent) < 10):  # it may not have ended its start yet
+        before = ticks()
+        time.sleep(2)
+        spent.append(ticks() - before)
+    assert spent[-1] <= 2, spent
 
 
 def test_events_are_told_a_line_each(serve: Serve, tmp_path: Path) -> None:

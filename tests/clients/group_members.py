@@ -16,7 +16,7 @@ from tests.clients.member import Event, Settings, ThreadMember, read_event, to_j
 from tests.clients.raw import RawClient, batch_of, produce_request
 
 PARTITIONS = 12
-TIMEOUT_S = 40
+TIMEOUT_S = 90
 PACE_S = 0.02
 
 
@@ -152,7 +152,7 @@ class Group:
             while not holds():
                 assert not self.failures, self.failures[0].detail
                 left = deadline - time.monotonic()
-                assert left > 0, f"{what}: {self.owned()}, read {dict(self._ends)}"
+                assert left > 0, f"{what}: {self.owned()}, read {dict(self._ends)}, last {self.events[-20:]}"
                 self._news.wait(left)
 
     def settled(self, *names: str, even: bool = True) -> None:

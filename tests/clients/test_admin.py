@@ -70,6 +70,13 @@ def refusal(error: pytest.ExceptionInfo[KafkaException]) -> tuple[int, str]:
     return error.value.args[0].code(), error.value.args[0].str()
 
 
+def test_all_topics(rdkafka: Rdkafka, python: kafka.admin.KafkaAdminClient, topic: str) -> None:
+    """librdkafka's request has bytes behind its body (its issue 5049), which Kafka passes over."""
+    assert topic in rdkafka.client.list_topics(timeout=TIMEOUT_S).topics
+    assert list(rdkafka.client.list_topics(topic, timeout=TIMEOUT_S).topics) == [topic]
+    assert topic in python.list_topics()
+
+
 def test_more_partitions(rdkafka: Rdkafka, raw: RawClient, topic: str) -> None:
     assert raw.produce(topic, batch_of([b"v"])).error_code == 0
     rdkafka.grow(topic, 3)

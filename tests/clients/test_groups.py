@@ -17,11 +17,14 @@ from tests.broker_process import BrokerProcess
 from tests.clients.group_checker import Generation, check_log
 from tests.clients.group_members import PARTITIONS, Feeder, Group
 from tests.clients.raw import RawClient
+from tests.clients.raw_groups import listed
 
+pytestmark = pytest.mark.timeout(400)
 CLASSIC = ["confluent-kafka", "kafka-python", "aiokafka"]
 MODERN = "confluent-kafka-848"
 CONSUMER_GROUP_HEARTBEAT = 68
-SHORT_MS = 2_000
+SHORT_MS = 6_000
+"""A member that is not heard of for so long is dead; one on a busy machine is not."""
 QUICK = {
     "group.initial.rebalance.delay.ms": 0,
     "group.min.session.timeout.ms": 100,
@@ -202,6 +205,31 @@ def test_clients_of_all_kinds_in_one_group(broker: BrokerProcess, make_group: Ma
         group.settled(*CLASSIC[1:])
     assert not group.said(["lost"])
     log_of(group)
+
+
+@pytest.mark.parametrize("classic", CLASSIC)
+def test_up_and_down_between_the_protocols(broker: BrokerProcess, make_group: MakeGroup, classic: str) -> None:
+    """The first member of KIP-848 takes the group with it, the last one leaves it classic; nobody stops reading."""
+    with make_group(broker) as group, RawClient(broker.host, broker.port) as raw:
+
+        def kind() -> str:
+            return str(listed(raw)[group.name].group_type)
+
+        group.join("a", classic)
+        group.settled("a")
+        assert kind() == "classic"
+        group.join("b", MODERN)
+        group.settled("a", "b")
+        assert kind() == "consumer"
+        group.leave("a")
+        group.settled("b")
+        group.join("c", classic)
+        group.settled("b", "c")
+        assert kind() == "consumer"
+        group.leave("b")
+        group.settled("c")
+        assert kind() == "classic"
+    assert not group.said(["lost"])
 
 
 def test_several_groups_on_one_topic(broker: BrokerProcess, make_group: MakeGroup) -> None:

@@ -172,7 +172,7 @@ def serving(folder: Path, **options: Any) -> Iterator[Served]:
         made.close()
 
 
-def until(what: Callable[[], bool], timeout_s: float = 10.0) -> None:
+def until(what: Callable[[], bool], timeout_s: float = 30.0) -> None:
     deadline = time.monotonic() + timeout_s
     while not what():
         assert time.monotonic() < deadline, "it never came true"

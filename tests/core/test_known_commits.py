@@ -138,7 +138,7 @@ def test_the_same_as_the_ordinary_way(served: Served, client: Client, version: i
         assert commit.take()
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     version=st.sampled_from([5, 6, 7, 8, 9]),
     topics=st.dictionaries(

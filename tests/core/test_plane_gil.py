@@ -50,7 +50,7 @@ def test_produce_and_fetch_go_on_while_the_gil_is_held(tmp_path: Path, planes: i
         out, _ = client.communicate(timeout=30)
         assert client.returncode == 0
         count, slowest = out.split()
-        assert during > 50
+        assert during > 10
         assert int(count) == served.logs[0].log_end_offset
         assert float(slowest) < HELD_S / 2
         assert served.logs[0].segment_count > 1

@@ -22,7 +22,7 @@ def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def hangs_up(served: Served, data: bytes) -> None:
-    with served.client(timeout_s=5) as neighbour, served.client(timeout_s=5) as client:
+    with served.client() as neighbour, served.client() as client:
         client.socket.sendall(data)
         assert client.closed()
         assert neighbour.produce(make_batch()).error_code == 0
@@ -46,7 +46,7 @@ def test_a_body_cut_at_every_byte(served: Served, name: str) -> None:
     before = served.logs[0].log_end_offset
     clients = []
     for size in range(8, len(frame)):
-        client = served.client(timeout_s=5)
+        client = served.client()
         client.send(frame[:size])
         clients.append(client)
     assert all(client.closed() for client in clients)
@@ -60,7 +60,10 @@ def test_a_body_cut_at_every_byte(served: Served, name: str) -> None:
 
 @pytest.mark.parametrize("name", FRAMES)
 def test_bytes_behind_the_body(served: Served, name: str) -> None:
-    hangs_up(served, sized(FRAMES[name] + b"\0"))
+    """Passed over, as Kafka does."""
+    with served.client() as client:
+        client.send(FRAMES[name] + b"\0", FRAMES[name])
+        assert len(client.receive()) == len(client.receive()) > 20
 
 
 def header(key: int, version: int, flexible: bool, client_id: bytes = b"\0\1x") -> bytes:
@@ -182,15 +185,16 @@ def test_no_more_connections_of_one_address_than_allowed(tmp_path: Path) -> None
 
 
 def test_idle_connections_are_closed(tmp_path: Path) -> None:
-    with serving(tmp_path, idle_ms=500) as served, served.client() as idle, served.client() as busy:
+    with serving(tmp_path, idle_ms=2_000) as served, served.client() as idle, served.client() as busy:
         started = time.monotonic()
-        closed = False
-        while not closed and time.monotonic() - started < 10:
+        idle.socket.settimeout(0.05)
+
+        def closed() -> bool:
             assert busy.produce(make_batch()).error_code == 0
-            idle.socket.settimeout(0.05)
-            closed = idle.closed()
-        assert closed
-        assert time.monotonic() - started > 0.4
+            return idle.closed()
+
+        until(closed)
+        assert time.monotonic() - started > 1.9
 
 
 def test_idle_ms_below_zero_means_never(tmp_path: Path) -> None:

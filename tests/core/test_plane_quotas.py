@@ -60,16 +60,16 @@ def test_a_producer_is_told_and_muted(served: Served) -> None:
     limit(served, produce=(1000.0, False))
     with served.client() as client, served.client() as other:
         assert produce(client, 1500).throttle_time_ms == 0
-        told = produce(client, 5500).throttle_time_ms
-        # 7,000 bytes and their headers, where two seconds allow 1,000 each
-        assert 4800 <= told <= 5600
+        told = produce(client, 55_500).throttle_time_ms
+        # 57,000 bytes and their headers, where two seconds allow 1,000 each
+        assert 45_000 <= told <= 56_000
         assert muted(client)
         assert produce(other, 10, b"someone-else").throttle_time_ms == 0
-        advance(served, told - 500)
+        advance(served, told - 20_000)
         client.socket.settimeout(QUIET_S)
         with pytest.raises(TimeoutError):
             client.socket.recv(1)
-        advance(served, 600)
+        advance(served, 21_000)
         client.socket.settimeout(20)
         assert client.receive()
 
@@ -204,11 +204,15 @@ def test_time_is_metered(served: Served) -> None:
     """0.001 per cent of a thread: 100 microseconds in ten seconds. A throttle is at most one window."""
     limit(served, request=(0.001, False))
     with served.client() as client:
-        told = [0]
-        while told[-1] < 500 and len(told) < 200:  # the first one may be over before muted() has looked
-            told.append(produce(client, 5000).throttle_time_ms)
-        assert 500 <= told[-1] <= 1000
-        assert muted(client)
+        for _ in range(200):
+            told = produce(client, 5000).throttle_time_ms
+            assert told <= 1000
+            if told >= 500:
+                if muted(client):
+                    break  # else it was over before muted() had looked
+                client.receive()
+        else:
+            pytest.fail("never muted")
 
 
 def test_time_of_python_is_metered(served: Served) -> None:
@@ -277,11 +281,11 @@ def test_connections_of_one_address_are_bounded_while_it_runs(served: Served) ->
 
 
 def test_the_brokers_own_rate_holds_the_backlog(served: Served) -> None:
-    connections(served, rate=5)
-    clients = [served.client() for _ in range(12)]
-    until(lambda: served.planes.statistics()["connections"] >= 10)
-    assert served.planes.statistics()["connections"] < 12
+    connections(served, rate=1)
+    clients = [served.client() for _ in range(40)]
+    until(lambda: served.planes.statistics()["connections"] >= 2)
+    assert served.planes.statistics()["connections"] < 40
     connections(served)
-    until(lambda: served.planes.statistics()["connections"] == 12)
+    until(lambda: served.planes.statistics()["connections"] == 40)
     for client in clients:
         client.socket.close()

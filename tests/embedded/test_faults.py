@@ -173,10 +173,10 @@ def test_round_trip_time(broker: kafpy.Broker, client: RawClient) -> None:
         work()
         assert time.monotonic() - started >= 0.119
     started = time.monotonic()
-    client.send(*[(api.PRODUCE, 9, produce_request("t", {0: DATA}))] * 5)
-    for _ in range(5):
+    client.send(*[(api.PRODUCE, 9, produce_request("t", {0: DATA}))] * 50)
+    for _ in range(50):
         client.receive()
-    assert 0.119 <= time.monotonic() - started < 0.5, "replies to one another's neighbours wait together"
+    assert 0.119 <= time.monotonic() - started < 50 * 0.119, "replies to one another's neighbours wait together"
     broker.round_trip_time(0)
     broker.clock.advance("1d")
     client.produce("t", DATA)

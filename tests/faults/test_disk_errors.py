@@ -57,7 +57,7 @@ def bench(nursery: Nursery, folder: Path) -> Iterator[Bench]:
 
 
 def until(true: Callable[[], bool]) -> None:
-    for _ in range(500):
+    for _ in range(3000):
         if true():
             return
         time.sleep(0.01)

@@ -125,6 +125,7 @@ def test_a_change_that_fails(
     nursery.fail(call, "metadata.sqlite", 1, error, on=True)
     answer = CHANGES[what](client)
     assert answer.error_code == STORAGE_ERROR
+    assert CHANGES[what](client).error_code == STORAGE_ERROR
     if "Init" not in what and what != "Metadata":
         assert "metadata" in answer.error_message
     assert picture(client) == before

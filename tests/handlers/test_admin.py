@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from kafpy.metadata import MetadataError
 from kafpy.protocol import api
+from kafpy.protocol.errors import ErrorCode
 from tests.handlers.real import RealBroker
 
 MORE = api.CREATE_PARTITIONS.request
@@ -91,6 +93,31 @@ def cut(real: RealBroker, name: str, offset: int, partition: int = 0, version: i
     answer = real.ask(api.DELETE_RECORDS, version, topics=[topic]).topics[0]
     assert (answer.name, answer.partitions[0].partition_index) == (name, partition)
     return answer.partitions[0].low_watermark, answer.partitions[0].error_code
+
+
+def test_a_topic_that_could_be_neither_made_nor_unmade(real: RealBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk has no room for its folder, and then none for the store to forget it: it can be asked for again."""
+    request = api.CREATE_TOPICS.request
+    wanted = [request.Topic(name="t", num_partitions=1, replication_factor=1)]
+
+    def full(name: str) -> int:
+        raise MetadataError(ErrorCode.KAFKA_STORAGE_ERROR, "The metadata cannot be written: the disk is full.")
+
+    obstacle = real.paths[0] / "t-0"
+    obstacle.write_text("")
+    with monkeypatch.context() as broken:
+        broken.setattr(real._store, "delete_topic", full)
+        for _ in range(2):
+            answer = real.ask(api.CREATE_TOPICS, topics=wanted).topics[0]
+            assert answer.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert real.ask(api.CREATE_TOPICS, topics=wanted).topics[0].error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    obstacle.unlink()
+    real.create("t")
+    real.fill("t", 3)
+    real.restart(clean=True)
+    log = real.partitions.log("t", 0)
+    assert log is not None
+    assert log.log_end_offset == 3
 
 
 @pytest.mark.parametrize("version", api.DELETE_RECORDS.versions)

@@ -87,6 +87,14 @@ def test_refused(hostile: Hostile, witness: RawClient, data: bytes | None, code:
         assert (answer.error_code, answer.base_offset) == (code, -1)
 
 
+def test_r11_a_transaction_that_nobody_began(hostile: Hostile, witness: RawClient) -> None:
+    request = produce_request("quiet", {0: patched(attributes=0x10, producer_id=9, producer_epoch=0, base_sequence=0)})
+    request.transactional_id = "t"
+    for version in (3, 9, 12):
+        answer = witness.call(api.PRODUCE, version, request).responses[0].partition_responses[0]
+        assert (answer.error_code, answer.base_offset) == (48, -1)
+
+
 @pytest.mark.parametrize("version", [8, 9, 12])
 def test_the_record_to_blame(hostile: Hostile, witness: RawClient, version: int) -> None:
     """KIP-467: its place in the batch and a sentence, so that the client can tell the records apart."""

@@ -5,7 +5,6 @@ Frames are made well and then damaged, byte by byte, with what makes counts, len
 
 import random
 import socket
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -13,7 +12,7 @@ import pytest
 from kafpy.protocol import api, codec
 from tests.broker_process import BrokerProcess
 from tests.clients.raw import RawClient
-from tests.hostile.conftest import Hostile, framed
+from tests.hostile.conftest import Hostile, cpu_s, framed
 
 EVERY = [(spoken, version) for spoken in api.ALL.values() for version in spoken.versions]
 IDS = [f"{spoken.name}-{version}" for spoken, version in EVERY]
@@ -81,11 +80,11 @@ def test_b5_the_same_topic_a_thousand_times(hostile: Hostile, target: BrokerProc
     request = api.LIST_OFFSETS.request
     part = request.Partition(partition_index=0, timestamp=-1)
     many = request(replica_id=-1, topics=[request.Topic(name="quiet", partitions=[part] * 20_000)])
-    start = time.monotonic()
+    before = cpu_s(target)
     with RawClient(target.host, target.port) as client:
         answer = client.call(api.LIST_OFFSETS, 7, many)
     assert {each.error_code for each in answer.topics[0].partitions} == {42}
-    assert time.monotonic() - start < 10
+    assert cpu_s(target) - before < 5
 
 
 def test_b6_no_storm_of_topics(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -109,12 +108,12 @@ def test_empty_arrays(hostile: Hostile, target: BrokerProcess, spoken: api.Api) 
         assert answer[4:8] == (7).to_bytes(4, "big"), version
 
 
-def test_b8_tags_in_a_body(hostile: Hostile) -> None:
+def test_b8_tags_in_a_body(hostile: Hostile, target: BrokerProcess) -> None:
     good = codec.write_request(3, 12, 7, "h", api.METADATA.request(topics=[]))
     bomb = good[:-1] + b"\x80\xb5\x18" + b"".join(bytes((128 | i & 127, i >> 7 & 127, 0)) for i in range(400_000))
-    start = time.monotonic()
+    before = cpu_s(target)
     assert hostile.closes(framed(bomb))
-    assert time.monotonic() - start < 5
+    assert cpu_s(target) - before < 1
 
 
 def test_structured_noise(hostile: Hostile, target: BrokerProcess) -> None:

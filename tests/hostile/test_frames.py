@@ -8,7 +8,7 @@ import pytest
 
 from kafpy.protocol import api, codec
 from tests.broker_process import BrokerProcess
-from tests.hostile.conftest import Hostile, framed, memory_kb, read_all
+from tests.hostile.conftest import Hostile, cpu_s, framed, memory_kb, read_all
 
 VERSIONS = codec.write_request(18, 0, 7, "h", api.API_VERSIONS.request())
 METADATA = codec.write_request(3, 12, 7, "h", api.METADATA.request(topics=[]))
@@ -34,6 +34,25 @@ def test_f4_a_promise_of_100_mib(hostile: Hostile, target: BrokerProcess) -> Non
     for _ in range(20):
         hostile.send((100 << 20).to_bytes(4, "big") + PRODUCE[:8] + bytes(1000))
     assert memory_kb(target) - before < 20_000
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_f4_a_byte_a_second(hostile: Hostile) -> None:
+    """A frame has half a minute: the connection is closed though it is never idle."""
+    made = hostile.send((1000).to_bytes(4, "big") + PRODUCE[:8])
+    made.settimeout(1)
+    started = time.monotonic()
+    while True:
+        try:
+            made.sendall(b"\0")
+            assert made.recv(1) == b""
+            break
+        except TimeoutError:
+            continue
+        except ConnectionError:
+            break
+    assert time.monotonic() - started > 29
 
 
 def test_f5_answers_that_nobody_reads(hostile: Hostile, target: BrokerProcess) -> None:
@@ -94,11 +113,7 @@ def test_client_ids(hostile: Hostile, client_id: bytes | None) -> None:
     text = b"\xff\xff" if client_id is None else len(client_id).to_bytes(2, "big") + client_id
     for frame in (METADATA, PRODUCE, FETCH):
         made = hostile.frame(frame[:8] + text + frame[11:])
-        made.settimeout(0.5)
-        try:
-            made.recv(65536)  # an answer or a closed connection, both are fine
-        except TimeoutError:
-            pytest.fail("neither an answer nor a closed connection")
+        made.recv(65536)  # an answer or a closed connection, both are fine
 
 
 @pytest.mark.parametrize("frame", [METADATA, PRODUCE, FETCH], ids=["F11[3]", "F11[0]", "F11[1]"])
@@ -112,15 +127,21 @@ def test_client_ids(hostile: Hostile, client_id: bytes | None) -> None:
     ],
     ids=["ten million", "four billion", "six bytes", "too long"],
 )
-def test_tags_in_a_header(hostile: Hostile, frame: bytes, tags: bytes) -> None:
-    start = time.process_time()
+def test_tags_in_a_header(hostile: Hostile, target: BrokerProcess, frame: bytes, tags: bytes) -> None:
+    before = cpu_s(target)
     assert hostile.closes(framed(frame[:11] + tags + frame[12:]))
-    assert time.process_time() - start < 5
+    assert cpu_s(target) - before < 1
 
 
 @pytest.mark.parametrize("frame", [METADATA, PRODUCE, FETCH], ids=["F12[3]", "F12[0]", "F12[1]"])
-def test_trailing_bytes(hostile: Hostile, frame: bytes) -> None:
-    assert hostile.closes(framed(frame + b"\0"))
+@pytest.mark.parametrize("behind", [b"\0", bytes(1000), b"\xff" * 11], ids=["one", "many", "no tags"])
+def test_trailing_bytes(hostile: Hostile, frame: bytes, behind: bytes) -> None:
+    """Passed over, as Kafka does; the connection goes on with the next frame."""
+    made = hostile.send(framed(frame + behind) + framed(VERSIONS))
+    with made.makefile("rb") as answers:
+        for key, version in ((int.from_bytes(frame[:2], "big"), int.from_bytes(frame[2:4], "big")), (18, 0)):
+            size = int.from_bytes(answers.read(4), "big")
+            assert codec.read_response(key, version, answers.read(size))[0] == 7
 
 
 def test_f13_bodies_cut_short(hostile: Hostile, target: BrokerProcess) -> None:
@@ -139,12 +160,17 @@ def test_f13_bodies_cut_short(hostile: Hostile, target: BrokerProcess) -> None:
 def test_refusals_are_told_once_and_without_what_was_sent(tmp_path: Path) -> None:
     broker = BrokerProcess(tmp_path / "data")
     try:
-        for data in (CLIENT_HELLO, framed(PRODUCE + b"secret"), framed(METADATA[:9]), framed(b"\0\x63secret\0\0\0\0")):
+        for data in (
+            CLIENT_HELLO,
+            framed(PRODUCE[:-1] + b"secret"),
+            framed(METADATA[:9]),
+            framed(b"\0\x63secret\0\0\0\0"),
+        ):
             for _ in range(10):
                 with socket.create_connection((broker.host, broker.port), 10) as made:
                     made.sendall(data)
                     assert read_all(made) == b""
-        end = time.monotonic() + 10
+        end = time.monotonic() + 30
         while not broker.stderr and time.monotonic() < end:
             time.sleep(0.01)
         (line,) = broker.stderr.splitlines()

@@ -74,9 +74,18 @@ def topic(pair: Pair) -> str:
     return name
 
 
-def blocks(text: str) -> list[str]:
-    """kafka-topics gives topics in the order of a hash map."""
-    return sorted(re.split(r"\n(?=Topic: )", text.rstrip("\n")))
+def blocks(text: str) -> list[tuple[str, list[str]]]:
+    """kafka-topics gives topics in the order of a hash map, and a topic's configs too."""
+    found = []
+    for block in re.split(r"\n(?=Topic: )", text.rstrip("\n")):
+        head, configs, rest = re.match(r"([^\n]*\tConfigs: )(.*)((?s:.*))", block).groups()  # type: ignore[union-attr]
+        found.append((head + rest, sorted(re.split(r",(?=[a-z.]+=)", configs))))
+    return sorted(found)
+
+
+def lines(text: str) -> list[str]:
+    """kafka-consumer-groups lists groups as the broker has them."""
+    return sorted(text.splitlines())
 
 
 def directories(text: str) -> object:
@@ -203,7 +212,7 @@ def test_delete_records(pair: Pair, topic: str, tmp_path: Path) -> None:
 def test_groups(pair: Pair, topic: str) -> None:
     flags = ("--reset-offsets", "--group", "ours", "--topic", f"{topic}:0", "--to-offset", "7", "--execute")
     assert pair.ask_ours(GROUPS, *flags).status == 0
-    pair.same(GROUPS, "--list")
+    pair.same(GROUPS, "--list", read=lines)
     assert topic in str(pair.same(GROUPS, "--describe", "--group", "ours"))
     pair.same(GROUPS, "--describe", "--group", "ours", "--state")
     pair.same(GROUPS, "--describe", "--group", "ours", "--offsets", "--verbose")

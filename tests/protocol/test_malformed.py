@@ -40,10 +40,13 @@ def test_truncated_at_every_byte(spoken: Api, version: int, filler: Any) -> None
 
 @pytest.mark.parametrize(("spoken", "version"), REQUESTS)
 def test_trailing_bytes(spoken: Api, version: int) -> None:
+    """Behind a request they are passed over, behind a response they are not."""
     frame = codec.write_request(spoken.key, version, 1, "client", spoken.request())
-    codec.read_request(frame)
+    assert codec.read_request(frame + b"\0") == codec.read_request(frame)
+    answer = codec.write_response(spoken.key, version, 1, spoken.response())
+    codec.read_response(spoken.key, version, answer)
     with pytest.raises(MalformedRequest, match="trailing"):
-        codec.read_request(frame + b"\0")
+        codec.read_response(spoken.key, version, answer + b"\0")
 
 
 @pytest.mark.parametrize(("spoken", "version"), REQUESTS)
