@@ -26,7 +26,7 @@ topic list
 topic describe t
 topic alter --partitions {more} grown
 topic add-partitions -n 1 grown
-topic trim t --offset 1 --yes
+topic trim t --offset 1
 topic analyze t
 topic delete made-{n}
 config list

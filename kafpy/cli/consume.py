@@ -81,11 +81,11 @@ def console_options(function: F) -> F:
 @click.option("--read-committed", is_flag=True, help="As --isolation-level read_committed.")
 @console_options
 def command(topics: tuple[str, ...], bootstrap: ClientSettings, topic_flags: tuple[str, ...], **given: Any) -> None:
-    r"""Print messages as they come; with -e, what is there.
+    """Print messages as they come; with -e, what is there.
 
     \b
     kafpy consume orders -o start -e
-    kafpy consume orders -o @-2h:-1h -f '%d{strftime[%F %T]} %k %v\n'
+    kafpy consume orders -o @-2h:-1h -f '%d{strftime[%F %T]} %k %v\\n'
     kafpy consume orders --format json -n 10
     """
     if bool(topics or topic_flags) == bool(given["include"]):

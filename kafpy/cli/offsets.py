@@ -52,7 +52,7 @@ def command(
     exclude_internal_topics: bool,
     form: str,
 ) -> None:
-    r"""Print the offsets of partitions: TOPIC:PARTITION:OFFSET.
+    """Print the offsets of partitions: TOPIC:PARTITION:OFFSET.
 
     \b
     --time latest (-1)      the next record's        earliest (-2)   the first record's
