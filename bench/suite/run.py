@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 
 from bench.cost import servers, tools
-from bench.cost.memory import Ballast
+from bench.cost.memory import Ballast, free_bytes
 from bench.suite import drivers, measure
 from bench.suite.drivers import Order
 from bench.suite.measure import Outcome, RowFailed, Terms
@@ -25,6 +25,8 @@ from bench.suite.workload import LOADS, Load, Row, Topic, Workload
 
 OWN = {"idle": measure.idle, "start": measure.start, "restart": measure.restart}
 OWN_ESTIMATE_S = 12.0
+WARMING_S_PER_GB = 1.0
+QUICK_WARMING_S = 30.0
 SPARE_S = 1.0
 MOST_PER_REPEAT = 3_000_000_000
 """Bytes written to each target in one repeat of a workload: beyond the page cache it is the disk that is measured."""
@@ -52,6 +54,11 @@ class Plan:
     quick: bool = False
     data: Path = tools.BUILD / "data"
 
+    @property
+    def warming_s(self) -> float:
+        """The most that may be spent on making memory warm."""
+        return QUICK_WARMING_S if self.quick else float("inf")
+
     def rows(self) -> list[tuple[Workload, Row]]:
         every = [(workload, row) for workload in self.workloads for row in workload.rows]
         return [(workload, row) for workload, row in every if row.quick or not self.quick]
@@ -76,8 +83,12 @@ def run(plan: Plan, results: Results, note: Callable[[str], None]) -> None:
     with ExitStack() as stack:
         place = stack.enter_context(servers.workspace(plan.data))
         _check_disk(plan, place)
-        ballast = stack.enter_context(Ballast(place, plan.warm_memory))
         progress = Progress(_estimates(plan, loads, own))
+        if plan.warm_memory:
+            progress.next(f"{free_bytes() / 1e9:.0f} GB of free memory are made warm")
+        ballast = stack.enter_context(Ballast(place, plan.warm_memory, most_s=plan.warming_s))
+        if ballast.short:
+            note(f"warming memory was stopped after {plan.warming_s:.0f} s: the rest may look like a broker's cost")
         if loads:
             _run_loads(plan, loads, place, ballast, progress, results, note)
         for _ in range(plan.repeats):
@@ -192,7 +203,8 @@ def _writes(row: Row) -> bool:
 
 
 def _estimates(plan: Plan, loads: list[tuple[Workload, Row]], own: list[tuple[Workload, Row]]) -> list[float]:
-    warming = [target.warm_up_s + SPARE_S for target in plan.targets] if loads else []
+    warming = [min(free_bytes() / 1e9 * WARMING_S_PER_GB, plan.warming_s)] if plan.warm_memory else []
+    warming += [target.warm_up_s + SPARE_S for target in plan.targets] if loads else []
     of_loads = [plan.seconds + SPARE_S] * (len(loads) * len(plan.targets) * plan.repeats)
     return [*warming, *of_loads, *[OWN_ESTIMATE_S] * (len(own) * len(plan.targets) * plan.repeats)]
 

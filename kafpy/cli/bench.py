@@ -127,18 +127,27 @@ def _empty(plan: Any) -> "Results":
     from bench.suite import machine
     from bench.suite.results import Results
 
-    settings = {"repeats": plan.repeats, "seconds": plan.seconds, "driver": plan.driver, "warm": plan.warm_memory}
+    settings = {
+        "repeats": plan.repeats,
+        "seconds": plan.seconds,
+        "driver": plan.driver,
+        "warm": plan.warm_memory,
+        "fsync": "only for topics with flush.messages",
+    }
     begun = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     return Results(
         conditions={"machine": machine.describe(), "settings": settings, "begun": begun},
-        targets=[{"name": each.name, "version": each.version} for each in plan.targets],
+        targets=[{"name": each.name, "version": each.version, "settings": each.settings} for each in plan.targets],
     )
 
 
 def _note(results: "Results", note: str) -> None:
+    from bench.suite.progress import wipe
+
     if note in results.notes:
         return
     results.notes.append(note)
+    wipe()
     click.echo(f"kafpy: {note}", err=True)
 
 
