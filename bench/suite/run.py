@@ -81,7 +81,10 @@ def run(plan: Plan, results: Results, note: Callable[[str], None]) -> None:
     loads = [(workload, row) for workload, row in rows if row.kind in LOADS]
     own = [(workload, row) for workload, row in rows if row.kind in OWN]
     with ExitStack() as stack:
-        place = stack.enter_context(servers.workspace(plan.data))
+        try:
+            place = stack.enter_context(servers.workspace(plan.data))
+        except OSError as error:
+            raise SuiteError(f"cannot use {plan.data}: {error.strerror}") from None
         _check_disk(plan, place)
         progress = Progress(_estimates(plan, loads, own))
         if plan.warm_memory:

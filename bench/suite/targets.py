@@ -141,20 +141,22 @@ class Existing(Target):
         try:
             numbers = tuple(int(pid) for pid in pids.split(",") if pid)
             host = socket.gethostbyname(host)
-        except (ValueError, OSError) as error:
-            raise TargetError(f"--target {text}: {error}") from None
+        except ValueError:
+            raise TargetError(f"--target {text}: a pid is a number") from None
+        except OSError:
+            raise TargetError(f"--target {text}: there is no host {host}") from None
         super().__init__(name, "")
         for pid in numbers:
             if not Path(f"/proc/{pid}").exists():
                 raise TargetError(f"--target {text}: there is no process {pid} here")
         self._server = Server(host, int(port), numbers)
-
-    def start(self, data: Path) -> Running:
-        del data
         try:
             self._server.connect().close()
         except ClientError as error:
-            raise TargetError(str(error)) from None
+            raise TargetError(f"--target {text}: {error}") from None
+
+    def start(self, data: Path) -> Running:
+        del data
         return Running(self._server, None, None, Path(os.devnull))
 
 

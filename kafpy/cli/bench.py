@@ -71,7 +71,7 @@ def run(suites: tuple[str, ...], **given: Any) -> None:
     """
     from bench.suite import report
     from bench.suite.drivers import DriverError
-    from bench.suite.kafka import Missing
+    from bench.suite.kafka import Missing, jars
     from bench.suite.run import Plan, SuiteError
     from bench.suite.run import run as run_suite
     from bench.suite.targets import TargetError
@@ -79,6 +79,8 @@ def run(suites: tuple[str, ...], **given: Any) -> None:
 
     quick = given["quick"]
     try:
+        if given["driver"] == "java":
+            jars()  # before anything is started
         plan = Plan(
             workloads=[load(name) for name in suites or names()],
             targets=_targets(given),
@@ -98,6 +100,8 @@ def run(suites: tuple[str, ...], **given: Any) -> None:
             _note(results, "interrupted: what was measured until then is all there is")
     except (WorkloadError, TargetError, SuiteError, Missing, DriverError) as error:
         fail(str(error))
+    if not results.rows:
+        fail("nothing was measured")
     _write(results, given["out"])
     click.echo(report.markdown(results))
 

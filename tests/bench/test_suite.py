@@ -87,6 +87,8 @@ def test_what_is_wrong_is_said_in_one_line() -> None:
         (("run", "nothing"), "kafpy: there is no workload 'nothing'; there are: codecs, "),
         (("run", "--target", "x"), "kafpy: --target x: expected NAME=HOST:PORT,pid=N\n"),
         (("run", "--target", "x=localhost:1,pid=999999999"), "there is no process 999999999 here"),
+        (("run", "--target", "x=localhost:1"), "--target x=localhost:1: cannot reach 127.0.0.1:1: connection refused"),
+        (("run", "codecs", "--data", "/proc/none"), "kafpy: cannot use /proc/none: "),
         (("compare", SMOKE, SMOKE), "holds no results"),
     ):
         assert said in bench(*given, fails=True).stderr
