@@ -82,6 +82,13 @@ def test_librdkafka_against_a_broker_that_runs(tmp_path: Path) -> None:
     assert "mine cost" in done.stdout
 
 
+@pytest.mark.slow
+def test_the_cost_of_every_command_can_be_measured() -> None:
+    command = [sys.executable, "-m", "bench.cost.commands", "--repeats", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=600, check=False)
+    assert "\nabove 0.25 s: " in done.stdout, done.stderr
+
+
 def test_what_is_wrong_is_said_in_one_line() -> None:
     for given, said in (
         (("run", "nothing"), "kafpy: there is no workload 'nothing'; there are: codecs, "),
