@@ -162,7 +162,7 @@ def test_metrics_are_served(serve: Serve, tmp_path: Path) -> None:
         if match := re.search(r"metrics are on (http://127\.0\.0\.1:\d+/metrics)", line):
             break
     assert match is not None
-    with urllib.request.urlopen(match[1], timeout=10) as answer:
+    with urllib.request.urlopen(match[1], timeout=60) as answer:
         assert b"kafka_server_replicamanager_partitioncount 0\n" in answer.read()
 
 

@@ -234,5 +234,5 @@ def test_a_producer_lives_with_all_of_it(broker: kafpy.Broker) -> None:
             broker.broker_down()
             producer.poll(0.05)
             broker.broker_up()
-    assert producer.flush(20) == 0
+    assert producer.flush(100) == 0
     assert values(broker, "t") == [b"%d" % number for number in range(30)]

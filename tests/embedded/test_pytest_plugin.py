@@ -78,7 +78,7 @@ def test_it(kafpy_broker, kafpy_broker_session, number):
     for broker in (kafpy_broker, kafpy_broker_session):
         producer = Producer({{"bootstrap.servers": broker.bootstrap_servers, "linger.ms": 0}})
         producer.produce(f"t{{number}}", b"%d" % number)
-        assert producer.flush(20) == 0
+        assert producer.flush(100) == 0
         assert [each.value for each in broker.records(f"t{{number}}")] == [b"%d" % number]
 """
 
