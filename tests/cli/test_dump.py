@@ -165,7 +165,7 @@ def test_wrong_usage() -> None:
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    for name in ("nothing", "nothing.log", "nothing.index"):
+    for name in ("nothing", f"{FIRST}.log", f"{FIRST}.index"):
         done = dump(tmp_path / name)
         assert done.exit_code == 1
         assert f"kafpy: {tmp_path / name}: No such file or directory" in done.output
