@@ -121,25 +121,40 @@ def _run_loads(
             lanes.append(lane)
         for workload, pairs in groupby(loads, key=lambda pair: pair[0]):
             rows = [row for _, row in pairs]
-            terms = Terms(plan.driver, plan.seconds, _most_bytes(rows))
-            failed: set[tuple[str, str]] = set()
-            for repeat in range(plan.repeats):
-                for row in rows:
-                    ballast.fill()
-                    for lane in lanes:
-                        progress.next(f"{lane.target.name}: {row.name}, repeat {repeat + 1} of {plan.repeats}")
-                        key = lane.target.name, row.name
-                        if key in failed:
-                            continue
-                        try:
-                            outcome = _load(lane, lanes, row, terms, first=repeat == 0)
-                        except RowFailed as error:
-                            failed.add(key)
-                            note(f"{lane.target.name}: {row.name}: {error}")
-                            continue
-                        results.add(workload, row, lane.target.name, outcome)
+            try:
+                _run_workload(plan, workload, rows, lanes, ballast, progress, results, note)
+            finally:
+                for lane in lanes:
+                    measure.clear(lane.running, rows)
+
+
+def _run_workload(
+    plan: Plan,
+    workload: Workload,
+    rows: list[Row],
+    lanes: list[_Lane],
+    ballast: Ballast,
+    progress: Progress,
+    results: Results,
+    note: Callable[[str], None],
+) -> None:
+    terms = Terms(plan.driver, plan.seconds, _most_bytes(rows))
+    failed: set[tuple[str, str]] = set()
+    for repeat in range(plan.repeats):
+        for row in rows:
+            ballast.fill()
             for lane in lanes:
-                measure.clear(lane.running, rows)
+                progress.next(f"{lane.target.name}: {row.name}, repeat {repeat + 1} of {plan.repeats}")
+                key = lane.target.name, row.name
+                if key in failed:
+                    continue
+                try:
+                    outcome = _load(lane, lanes, row, terms, first=repeat == 0)
+                except RowFailed as error:
+                    failed.add(key)
+                    note(f"{lane.target.name}: {row.name}: {error}")
+                    continue
+                results.add(workload, row, lane.target.name, outcome)
 
 
 def _load(lane: _Lane, lanes: list[_Lane], row: Row, terms: Terms, *, first: bool) -> Outcome:
@@ -168,9 +183,12 @@ def _warm_up(lane: _Lane) -> None:
     row = Row("warm up", "produce", WARM_UP[0], Topic(partitions=3))
     measure.prepare(lane.running, row)
     server = replace(lane.running.server, topic=measure.topic_name(row))
-    for load in WARM_UP:
-        seconds = lane.target.warm_up_s / len(WARM_UP)
-        drivers.make("native", Order(server, load, 3, 0, seconds, MOST_PER_REPEAT // 10))
+    try:
+        for load in WARM_UP:
+            seconds = lane.target.warm_up_s / len(WARM_UP)
+            drivers.make("native", Order(server, load, 3, 0, seconds, MOST_PER_REPEAT // 10))
+    finally:
+        measure.clear(lane.running, [row])
 
 
 def _own(

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from bench.suite import workload
+from kafpy.protocol import api
 from tests.broker_process import BrokerProcess
+from tests.clients.raw import RawClient
 
 pytestmark = pytest.mark.timeout(900)
 ROOT = Path(__file__).parents[2]
@@ -71,6 +73,9 @@ def test_librdkafka_against_a_broker_that_runs(tmp_path: Path) -> None:
         target = f"mine={broker.bootstrap},pid={broker.pid}"
         given = ("--target", target, "--without-kafpy", "--driver", "librdkafka", "--cold-memory")
         done = bench("run", SMOKE, *given, "--seconds", "0.3", "--repeats", "1", "--out", tmp_path / "out")
+        with RawClient(broker.host, broker.port) as client:
+            left = client.call(api.METADATA, 12, api.METADATA.request(topics=None)).topics
+        assert [each.name for each in left if not each.is_internal] == []
     finally:
         broker.stop()
     found = json.loads((tmp_path / "out" / "results.json").read_text())
