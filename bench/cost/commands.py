@@ -26,13 +26,13 @@ topic list
 topic describe t
 topic alter --partitions {more} grown
 topic add-partitions -n 1 grown
-topic trim t --offset 1 --yes
+topic trim t --offset 1
 topic analyze t
 topic delete made-{n}
-config list
-config get t
-config set t retention.ms=100000
-config unset t retention.ms
+config list topics
+config get topic t retention.ms
+config set topic t retention.ms=100000
+config unset topic t retention.ms
 cluster info
 cluster health
 cluster log-dirs
@@ -59,7 +59,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as place, servers.kafpy(Path(place) / "data") as broker:
         address = f"{broker.host}:{broker.port}"
         environment = {**os.environ, "KAFPY_BOOTSTRAP_SERVER": address, "XDG_CONFIG_HOME": place}
-        for line in ("topic create t", "topic create grown", "produce t"):
+        for line in ("topic create t", "topic create grown", "produce t", "consume t -g g --from-beginning -n 3"):
             _spent(line, environment)
         log = Path(place) / "data" / "t-0" / "00000000000000000000.log"
         print(f"| `kafpy …` | CPU s, median of {asked.repeats} | most |\n|---|--:|--:|")

@@ -50,7 +50,7 @@ def _loads(workload: str, rows: list[Row], names: Sequence[str]) -> Table:
     for row in rows:
         figure, _ = cost_of(row, names)
         costs = [_cost(row, name, figure) for name in names]
-        rates = [_plain(middle(row, name, "mb_s")) for name in names]
+        rates = [plain(middle(row, name, "mb_s")) for name in names]
         times = [_times(row, name) for name in names]
         lines.append([row["row"], *costs, *_ratios(row, names, figure), *rates, *times])
     return Table(workload, rows[0]["shows"], head, lines)
@@ -59,7 +59,7 @@ def _loads(workload: str, rows: list[Row], names: Sequence[str]) -> Table:
 def _own(title: str, rows: list[Row], names: Sequence[str], figure: str) -> Table:
     lines = []
     for row in rows:
-        found = [_plain(middle(row, name, figure)) for name in names]
+        found = [plain(middle(row, name, figure)) for name in names]
         lines.append([row["row"], *found, *_ratios(row, names, figure)])
     return Table(title, rows[0]["shows"], ["row", *names, *_against(names)], lines)
 
@@ -85,7 +85,7 @@ def _cost(row: Row, name: str, figure: str) -> str:
     if found is None:
         return NONE
     noisy = (middle(row, name, "wait_share") or 0) > NOISY
-    text = f"{found:.0%}" if figure == "cpu_share" else f"{_plain(found)}{'' if figure == 'cpu_us' else ' s/M'}"
+    text = f"{found:.0%}" if figure == "cpu_share" else f"{plain(found)}{'' if figure == 'cpu_us' else ' s/M'}"
     return f"{text} ± {spread_of(row, name, figure):.0%}{' (disturbed)' if noisy else ''}"
 
 
@@ -94,7 +94,7 @@ def _times(row: Row, name: str) -> str:
     return " / ".join(NONE if each is None else f"{each:,.0f}" for each in found)
 
 
-def _plain(value: float | None) -> str:
+def plain(value: float | None) -> str:
     if value is None:
         return NONE
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
@@ -102,13 +102,17 @@ def _plain(value: float | None) -> str:
 
 def conditions(results: Results) -> str:
     machine, settings = results.conditions["machine"], results.conditions["settings"]
-    versions = ", ".join(f"{each['name']} {each['version']}".strip() for each in results.targets)
+    versions = ", ".join(
+        f"{each['name']} {each['version']}".strip() + f" ({each.get('settings', 'settings unknown')})"
+        for each in results.targets
+    )
     return (
         f"{versions}; {settings['repeats']} x {settings['seconds']:g} s in turns, {settings['driver']} driver; "
         f"{machine['processor']}, {machine['processors']} CPUs, {machine['memory_gb']} GB, Linux {machine['kernel']}, "
-        f"{machine['congestion_control']}; {results.conditions['begun']}. Cost is broker CPU, user and kernel, all its "
-        "processes: µs per request where the client knows requests, s per million records (s/M) or a share of a CPU "
-        "elsewhere; ± is half the range over the repeats. Ratios are medians over pairs of the same repeat."
+        f"{machine['congestion_control']}; fsync {settings.get('fsync', 'unknown')}; {results.conditions['begun']}. "
+        "Cost is broker CPU, user and kernel, all its processes: µs per request where the client knows requests, s per "
+        "million records (s/M) or a share of a CPU elsewhere; ± is half the range over the repeats. Ratios are medians "
+        "over pairs of the same repeat."
     )
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 
 from bench.cost import servers, tools
-from bench.cost.memory import Ballast
+from bench.cost.memory import Ballast, free_bytes
 from bench.suite import drivers, measure
 from bench.suite.drivers import Order
 from bench.suite.measure import Outcome, RowFailed, Terms
@@ -25,6 +25,8 @@ from bench.suite.workload import LOADS, Load, Row, Topic, Workload
 
 OWN = {"idle": measure.idle, "start": measure.start, "restart": measure.restart}
 OWN_ESTIMATE_S = 12.0
+WARMING_S_PER_GB = 1.0
+QUICK_WARMING_S = 30.0
 SPARE_S = 1.0
 MOST_PER_REPEAT = 3_000_000_000
 """Bytes written to each target in one repeat of a workload: beyond the page cache it is the disk that is measured."""
@@ -52,6 +54,11 @@ class Plan:
     quick: bool = False
     data: Path = tools.BUILD / "data"
 
+    @property
+    def warming_s(self) -> float:
+        """The most that may be spent on making memory warm."""
+        return QUICK_WARMING_S if self.quick else float("inf")
+
     def rows(self) -> list[tuple[Workload, Row]]:
         every = [(workload, row) for workload in self.workloads for row in workload.rows]
         return [(workload, row) for workload, row in every if row.quick or not self.quick]
@@ -74,10 +81,17 @@ def run(plan: Plan, results: Results, note: Callable[[str], None]) -> None:
     loads = [(workload, row) for workload, row in rows if row.kind in LOADS]
     own = [(workload, row) for workload, row in rows if row.kind in OWN]
     with ExitStack() as stack:
-        place = stack.enter_context(servers.workspace(plan.data))
+        try:
+            place = stack.enter_context(servers.workspace(plan.data))
+        except OSError as error:
+            raise SuiteError(f"cannot use {plan.data}: {error.strerror}") from None
         _check_disk(plan, place)
-        ballast = stack.enter_context(Ballast(place, plan.warm_memory))
         progress = Progress(_estimates(plan, loads, own))
+        if plan.warm_memory:
+            progress.next(f"{free_bytes() / 1e9:.0f} GB of free memory are made warm")
+        ballast = stack.enter_context(Ballast(place, plan.warm_memory, most_s=plan.warming_s))
+        if ballast.short:
+            note(f"warming memory was stopped after {plan.warming_s:.0f} s: the rest may look like a broker's cost")
         if loads:
             _run_loads(plan, loads, place, ballast, progress, results, note)
         for _ in range(plan.repeats):
@@ -107,25 +121,40 @@ def _run_loads(
             lanes.append(lane)
         for workload, pairs in groupby(loads, key=lambda pair: pair[0]):
             rows = [row for _, row in pairs]
-            terms = Terms(plan.driver, plan.seconds, _most_bytes(rows))
-            failed: set[tuple[str, str]] = set()
-            for repeat in range(plan.repeats):
-                for row in rows:
-                    ballast.fill()
-                    for lane in lanes:
-                        progress.next(f"{lane.target.name}: {row.name}, repeat {repeat + 1} of {plan.repeats}")
-                        key = lane.target.name, row.name
-                        if key in failed:
-                            continue
-                        try:
-                            outcome = _load(lane, lanes, row, terms, first=repeat == 0)
-                        except RowFailed as error:
-                            failed.add(key)
-                            note(f"{lane.target.name}: {row.name}: {error}")
-                            continue
-                        results.add(workload, row, lane.target.name, outcome)
+            try:
+                _run_workload(plan, workload, rows, lanes, ballast, progress, results, note)
+            finally:
+                for lane in lanes:
+                    measure.clear(lane.running, rows)
+
+
+def _run_workload(
+    plan: Plan,
+    workload: Workload,
+    rows: list[Row],
+    lanes: list[_Lane],
+    ballast: Ballast,
+    progress: Progress,
+    results: Results,
+    note: Callable[[str], None],
+) -> None:
+    terms = Terms(plan.driver, plan.seconds, _most_bytes(rows))
+    failed: set[tuple[str, str]] = set()
+    for repeat in range(plan.repeats):
+        for row in rows:
+            ballast.fill()
             for lane in lanes:
-                measure.clear(lane.running, rows)
+                progress.next(f"{lane.target.name}: {row.name}, repeat {repeat + 1} of {plan.repeats}")
+                key = lane.target.name, row.name
+                if key in failed:
+                    continue
+                try:
+                    outcome = _load(lane, lanes, row, terms, first=repeat == 0)
+                except RowFailed as error:
+                    failed.add(key)
+                    note(f"{lane.target.name}: {row.name}: {error}")
+                    continue
+                results.add(workload, row, lane.target.name, outcome)
 
 
 def _load(lane: _Lane, lanes: list[_Lane], row: Row, terms: Terms, *, first: bool) -> Outcome:
@@ -154,9 +183,12 @@ def _warm_up(lane: _Lane) -> None:
     row = Row("warm up", "produce", WARM_UP[0], Topic(partitions=3))
     measure.prepare(lane.running, row)
     server = replace(lane.running.server, topic=measure.topic_name(row))
-    for load in WARM_UP:
-        seconds = lane.target.warm_up_s / len(WARM_UP)
-        drivers.make("native", Order(server, load, 3, 0, seconds, MOST_PER_REPEAT // 10))
+    try:
+        for load in WARM_UP:
+            seconds = lane.target.warm_up_s / len(WARM_UP)
+            drivers.make("native", Order(server, load, 3, 0, seconds, MOST_PER_REPEAT // 10))
+    finally:
+        measure.clear(lane.running, [row])
 
 
 def _own(
@@ -192,7 +224,8 @@ def _writes(row: Row) -> bool:
 
 
 def _estimates(plan: Plan, loads: list[tuple[Workload, Row]], own: list[tuple[Workload, Row]]) -> list[float]:
-    warming = [target.warm_up_s + SPARE_S for target in plan.targets] if loads else []
+    warming = [min(free_bytes() / 1e9 * WARMING_S_PER_GB, plan.warming_s)] if plan.warm_memory else []
+    warming += [target.warm_up_s + SPARE_S for target in plan.targets] if loads else []
     of_loads = [plan.seconds + SPARE_S] * (len(loads) * len(plan.targets) * plan.repeats)
     return [*warming, *of_loads, *[OWN_ESTIMATE_S] * (len(own) * len(plan.targets) * plan.repeats)]
 

@@ -29,6 +29,8 @@ class Target:
 
     unmanaged = ""
     """Why the suite may not start, stop and kill it by itself; empty: it may."""
+    settings = "as it runs"
+    """What it was started with, for the report."""
     warm_up_s = 3.0
 
     def __init__(self, name: str, version: str) -> None:
@@ -75,6 +77,7 @@ class Kafpy(Target):
     def __init__(self, name: str = "kafpy", overrides: Sequence[str] = ()) -> None:
         super().__init__(name, __version__)
         self._overrides = overrides
+        self.settings = ", ".join(overrides) or "defaults"
 
     def start(self, data: Path) -> Running:
         data.mkdir(parents=True, exist_ok=True)
@@ -90,6 +93,7 @@ class Kafka(Target):
     def __init__(self, name: str = "kafka", version: str = kafka.DEFAULT_VERSION) -> None:
         super().__init__(name, version)
         self._libs = kafka.jars(version)
+        self.settings = f"defaults, {' '.join(kafka.HEAP)}"
 
     def start(self, data: Path) -> Running:
         port = _free_port()
@@ -137,20 +141,22 @@ class Existing(Target):
         try:
             numbers = tuple(int(pid) for pid in pids.split(",") if pid)
             host = socket.gethostbyname(host)
-        except (ValueError, OSError) as error:
-            raise TargetError(f"--target {text}: {error}") from None
+        except ValueError:
+            raise TargetError(f"--target {text}: a pid is a number") from None
+        except OSError:
+            raise TargetError(f"--target {text}: there is no host {host}") from None
         super().__init__(name, "")
         for pid in numbers:
             if not Path(f"/proc/{pid}").exists():
                 raise TargetError(f"--target {text}: there is no process {pid} here")
         self._server = Server(host, int(port), numbers)
-
-    def start(self, data: Path) -> Running:
-        del data
         try:
             self._server.connect().close()
         except ClientError as error:
-            raise TargetError(str(error)) from None
+            raise TargetError(f"--target {text}: {error}") from None
+
+    def start(self, data: Path) -> Running:
+        del data
         return Running(self._server, None, None, Path(os.devnull))
 
 

@@ -116,7 +116,10 @@ def load(name: str) -> Workload:
     path = Path(name) if name.endswith(".yaml") else WORKLOADS / f"{name}.yaml"
     if not path.exists():
         raise WorkloadError(f"there is no workload {name!r}; there are: {', '.join(names())}")
-    return parse(path.stem, path.read_text())
+    try:
+        return parse(path.stem, path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise WorkloadError(f"cannot read {path}: {error}") from None
 
 
 def parse(name: str, text: str) -> Workload:
@@ -133,6 +136,11 @@ def parse(name: str, text: str) -> Workload:
     twice = {row.name for row in made if sum(other.name == row.name for other in made) > 1}
     if twice or not made:
         raise WorkloadError(f"workload {name}: rows need names of their own: {', '.join(twice) or 'there are none'}")
+    before: set[str] = set()
+    for row in made:
+        if row.load is not None and row.load.rate.of not in ("", *before):
+            raise WorkloadError(f"workload {name}: {row.name}: there is no row {row.load.rate.of!r} before it")
+        before.add(row.name)
     curve = reading.get("curve", str, "")
     if curve not in ("", "partitions", "connections"):
         raise WorkloadError(f"workload {name}: curve is partitions or connections, not {curve!r}")
@@ -161,6 +169,12 @@ class _Reading:
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise WorkloadError(f"{self.place}: {key} is {value!r}, no {kind.__name__}")
         return value
+
+    def count(self, key: str, default: int) -> int:
+        value = self.get(key, int, default)
+        if value < 1:
+            raise WorkloadError(f"{self.place}: {key} is {value}; it is at least 1")
+        return int(value)
 
 
 def _row(place: str, found: Any, usual: Topic) -> Row:
@@ -194,7 +208,7 @@ def _topic(reading: _Reading, usual: Topic) -> Topic:
         return usual
     given = _Reading(f"{reading.place}, topic", reading.get("topic", dict), (), ("partitions", "configs"))
     configs = {key: str(value) for key, value in given.get("configs", dict, dict(usual.configs)).items()}
-    return Topic(given.get("partitions", int, usual.partitions), configs)
+    return Topic(given.count("partitions", usual.partitions), configs)
 
 
 def _beside(place: str, found: Any) -> Load:
@@ -212,19 +226,25 @@ def _load(place: str, kind: str, found: Any) -> Load:
     return Load(
         kind,
         batch=_batch(place, reading.get("batch", str, "1x1000")),
-        in_flight=reading.get("in-flight", int, 1),
-        connections=reading.get("connections", int, 1),
-        acks=reading.get("acks", int, 1),
-        max_bytes=_size(place, (found or {}).get("max-bytes", 1 << 20)),
+        in_flight=reading.count("in-flight", 1),
+        connections=reading.count("connections", 1),
+        acks=_acks(place, reading.get("acks", int, 1)),
+        max_bytes=max(_size(place, (found or {}).get("max-bytes", 1 << 20)), 1),
         rate=_rate(place, (found or {}).get("rate", 0), reading.get("of", str, "")),
-        groups=reading.get("groups", int, 1),
+        groups=reading.count("groups", 1),
         hop=reading.get("hop", bool, False),
     )
 
 
+def _acks(place: str, value: int) -> int:
+    if value not in (-1, 1):
+        raise WorkloadError(f"{place}: acks is {value}; a load waits for replies: 1, or -1 for all")
+    return value
+
+
 def _batch(place: str, text: str) -> Shape:
     match = _BATCH.fullmatch(text)
-    if match is None or (match[3] or "none") not in CODECS:
+    if match is None or not int(match[1]) or not int(match[2]) or (match[3] or "none") not in CODECS:
         raise WorkloadError(f"{place}: batch {text!r}: expected RECORDSxBYTES and perhaps one of {', '.join(CODECS)}")
     return Shape(int(match[1]), int(match[2]), CODECS[match[3] or "none"])
 

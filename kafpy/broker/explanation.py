@@ -83,7 +83,7 @@ def _broker_lines(name: str) -> list[str]:
         f"default: {default_text(name)}",
     ]
     if name in DYNAMIC:
-        lines.append(f"can change while the broker runs: kafpy config set --entity-type brokers {name}=VALUE")
+        lines.append(f"can change while the broker runs: kafpy config set broker default {name}=VALUE")
     else:
         lines.append("read at the start: a change needs a restart")
     topic = _topic_config_of(name)
@@ -100,7 +100,7 @@ def _topic_lines(name: str) -> list[str]:
     if config.setting is None:
         lines.append(f"kept with the topic, without effect yet; default: {config.default or 'none'}")
     else:
-        lines.append(f"can change at any time: kafpy config set --topic TOPIC {name}=VALUE")
+        lines.append(f"can change at any time: kafpy config set topic TOPIC {name}=VALUE")
     return lines
 
 

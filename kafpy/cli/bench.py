@@ -71,7 +71,7 @@ def run(suites: tuple[str, ...], **given: Any) -> None:
     """
     from bench.suite import report
     from bench.suite.drivers import DriverError
-    from bench.suite.kafka import Missing
+    from bench.suite.kafka import Missing, jars
     from bench.suite.run import Plan, SuiteError
     from bench.suite.run import run as run_suite
     from bench.suite.targets import TargetError
@@ -79,6 +79,8 @@ def run(suites: tuple[str, ...], **given: Any) -> None:
 
     quick = given["quick"]
     try:
+        if given["driver"] == "java":
+            jars()  # before anything is started
         plan = Plan(
             workloads=[load(name) for name in suites or names()],
             targets=_targets(given),
@@ -98,6 +100,8 @@ def run(suites: tuple[str, ...], **given: Any) -> None:
             _note(results, "interrupted: what was measured until then is all there is")
     except (WorkloadError, TargetError, SuiteError, Missing, DriverError) as error:
         fail(str(error))
+    if not results.rows:
+        fail("nothing was measured")
     _write(results, given["out"])
     click.echo(report.markdown(results))
 
@@ -127,18 +131,27 @@ def _empty(plan: Any) -> "Results":
     from bench.suite import machine
     from bench.suite.results import Results
 
-    settings = {"repeats": plan.repeats, "seconds": plan.seconds, "driver": plan.driver, "warm": plan.warm_memory}
+    settings = {
+        "repeats": plan.repeats,
+        "seconds": plan.seconds,
+        "driver": plan.driver,
+        "warm": plan.warm_memory,
+        "fsync": "only for topics with flush.messages",
+    }
     begun = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     return Results(
         conditions={"machine": machine.describe(), "settings": settings, "begun": begun},
-        targets=[{"name": each.name, "version": each.version} for each in plan.targets],
+        targets=[{"name": each.name, "version": each.version, "settings": each.settings} for each in plan.targets],
     )
 
 
 def _note(results: "Results", note: str) -> None:
+    from bench.suite.progress import wipe
+
     if note in results.notes:
         return
     results.notes.append(note)
+    wipe()
     click.echo(f"kafpy: {note}", err=True)
 
 

@@ -55,10 +55,10 @@ REFUSED = {
 @click.option("-r", "registry", hidden=True)
 @click.argument("names", nargs=-1, metavar="[FILE|TOPIC]…")
 def command(**given: Any) -> None:
-    r"""kcat's letters: consume, produce, list or query in one line.
+    """kcat's letters: consume, produce, list or query in one line.
 
     \b
-    kafpy cat -t orders -o -10 -e -f '%p %o %k: %s\n'
+    kafpy cat -t orders -o -10 -e -f '%p %o %k: %s\\n'
     kafpy cat -P -t orders -K: -z lz4 < orders.txt
     kafpy cat -G readers orders payments
     kafpy cat -L -J

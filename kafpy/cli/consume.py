@@ -77,15 +77,17 @@ def console_options(function: F) -> F:
 @click.option("--exit", "-e", "exit_at_end", is_flag=True, help="End where the partitions end now.")
 @click.option("--group", "-g", metavar="GROUP", help="Share the partitions with this group, and commit.")
 @click.option("--partition", "-p", "partitions", multiple=True, metavar="N,…", help="Only these partitions.")
-@click.option("--format", "-f", "form", metavar="text|json|FORMAT", help=r"As '%t %p %o %k %v\n'; json: a line each.")
+@click.option(
+    "--format", "-f", "form", metavar="text|json|yaml|FORMAT", help=r"As '%t %p %o %k %v\n'; json: a line each."
+)
 @click.option("--read-committed", is_flag=True, help="As --isolation-level read_committed.")
 @console_options
 def command(topics: tuple[str, ...], bootstrap: ClientSettings, topic_flags: tuple[str, ...], **given: Any) -> None:
-    r"""Print messages as they come; with -e, what is there.
+    """Print messages as they come; with -e, what is there.
 
     \b
     kafpy consume orders -o start -e
-    kafpy consume orders -o @-2h:-1h -f '%d{strftime[%F %T]} %k %v\n'
+    kafpy consume orders -o @-2h:-1h -f '%d{strftime[%F %T]} %k %v\\n'
     kafpy consume orders --format json -n 10
     """
     if bool(topics or topic_flags) == bool(given["include"]):
@@ -135,6 +137,8 @@ def _parts(given: dict[str, Any]) -> list[Op]:
         return []
     if form == "json":
         return output_format.ndjson()
+    if form == "yaml":
+        return output_format.yaml()
     return output_format.console(wanted) if form in (None, "text") else output_format.rpk(form)
 
 

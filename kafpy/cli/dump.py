@@ -100,6 +100,8 @@ def _dump(path: Path, segment: Callable[[Path], None], index: Callable[[Path], N
         dump_checkpoint.dump_aborted(path, report)
     elif path.name in dump_checkpoint.READERS:
         dump_checkpoint.READERS[path.name](path, report)
+    elif not path.exists():
+        raise DumpError(f"{path}: No such file or directory")
     else:
         report.flush()
         click.echo(f"Ignoring unknown file {path}", err=True)

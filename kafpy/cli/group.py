@@ -9,10 +9,11 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
-from kafpy.cli import group_tables, offset_targets
+from kafpy.cli import group_data, group_tables, offset_targets
 from kafpy.cli.group_lag import rows_of
 from kafpy.cli.offset_targets import TargetError, TopicPartition
-from kafpy.cli.options import bootstrap_option, timeout_option
+from kafpy.cli.options import bootstrap_option, format_option, timeout_option
+from kafpy.cli.output import emit
 from kafpy.cli.session import session
 from kafpy.client.cluster import EARLIEST, LATEST, Cluster
 from kafpy.client.connection import error_name
@@ -55,10 +56,14 @@ def command() -> None:
 @connection_options
 @click.option("--state", is_flag=False, flag_value="", metavar="[STATE,…]", help="Show states; only these, if given.")
 @click.option("--type", "kind", is_flag=False, flag_value="", metavar="[TYPE,…]", help="The same for types.")
-def list_groups(bootstrap: ClientSettings, timeout_ms: int, state: str | None, kind: str | None) -> None:
+@format_option
+def list_groups(bootstrap: ClientSettings, timeout_ms: int, state: str | None, kind: str | None, format_: str) -> None:
     """List groups."""
     with _session(bootstrap, timeout_ms) as (_, groups):
         found = groups.list(_words(state), _words(kind))
+    if format_ != "text":
+        emit(group_data.listed(found), format_)
+        return
     if state is None and kind is None:
         for each in found:
             click.echo(each.group_id)
@@ -78,6 +83,7 @@ def list_groups(bootstrap: ClientSettings, timeout_ms: int, state: str | None, k
 @click.option("--state", is_flag=True, help="The group's state instead of offsets.")
 @click.option("--verbose", "-v", is_flag=True, help="Leader epochs; with --members, assignments.")
 @click.option("--no-lag-time", is_flag=True, help="Only the columns of kafka-consumer-groups.")
+@format_option
 def describe(
     bootstrap: ClientSettings,
     timeout_ms: int,
@@ -89,16 +95,21 @@ def describe(
     state: bool,
     verbose: bool,
     no_lag_time: bool,
+    format_: str,
 ) -> None:
-    """Describe groups: offsets and lag, members or state, and why members left."""
+    """Describe groups: offsets and lag, members or state, and why members left; all of it as json or yaml."""
     if offsets + members + state > 1:
         raise click.UsageError("choose one of --offsets, --members and --state")
     missing, named = False, _named(names, flags, all_groups)
+    data = []
     with _session(bootstrap, timeout_ms) as (cluster, groups):
         for group_id in _chosen(groups, named):
             group = groups.describe(group_id)
             if not _introduced(group):
                 missing = True
+                continue
+            if format_ != "text":
+                data.append(group_data.described(group, rows_of(cluster, groups, group, _now_ms())))
                 continue
             if state:
                 text = group_tables.states([group])
@@ -111,6 +122,8 @@ def describe(
                 click.echo(f"\n{text}")
             if group.notes:
                 click.echo(f"\n{group.notes}")
+    if format_ != "text":
+        emit(data, format_)
     if missing:
         sys.exit(1)
 

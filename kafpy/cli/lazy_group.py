@@ -22,6 +22,18 @@ def lazy_group(table: Table) -> type[click.Group]:
             assert isinstance(command, click.Command)
             return command
 
+        def resolve_command(
+            self, ctx: click.Context, args: list[str]
+        ) -> tuple[str | None, click.Command | None, list[str]]:
+            """With the nearest name, where there is none of this name."""
+            if args and args[0] not in table and not args[0].startswith("-") and not ctx.resilient_parsing:
+                from difflib import get_close_matches
+
+                nearest = get_close_matches(args[0], table, n=1)
+                hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+                ctx.fail(f"No such command {args[0]!r}.{hint}")
+            return super().resolve_command(ctx, args)
+
         def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
             """From the table: help imports no command."""
             with formatter.section("Commands"):

@@ -1,5 +1,6 @@
 """`kafpy`: the group of commands. Each command's module is imported only when it is asked for."""
 
+import errno
 import sys
 from typing import NoReturn
 
@@ -27,6 +28,8 @@ COMMANDS = {
     "version": ("kafpy.cli.version", "Print the version."),
 }
 
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
 
 def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
     if wanted:
@@ -50,7 +53,12 @@ def cli() -> None:
 
 
 def main() -> None:
-    cli(prog_name="kafpy")
+    try:
+        cli(prog_name="kafpy")
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        fail(f"cannot write the output: {error.strerror}")
 
 
 def fail(message: str) -> NoReturn:

@@ -1,6 +1,5 @@
 """`kafpy offsets`: kafka-get-offsets with its flags and lines."""
 
-import json
 import re
 import sys
 import time
@@ -10,7 +9,8 @@ from typing import NoReturn
 import click
 
 from kafpy.cli.main import fail
-from kafpy.cli.options import bootstrap_option
+from kafpy.cli.options import bootstrap_option, format_option
+from kafpy.cli.output import emit
 from kafpy.cli.time_range import TimeError, parse_time
 from kafpy.client.cluster import Cluster, TopicPartition
 from kafpy.client.connection import ClientError, error_name
@@ -41,7 +41,7 @@ Wanted = Callable[[TopicPartition], bool]
     "--time", "when", default="latest", show_default=True, help="latest, earliest, …, -1 to -6, ms, or @TIME."
 )
 @click.option("--exclude-internal-topics", is_flag=True, help="Not the brokers' own.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="json: a line each.")
+@format_option
 def command(
     bootstrap: ClientSettings,
     topics: tuple[str, ...],
@@ -50,9 +50,9 @@ def command(
     topic_partitions: str | None,
     when: str,
     exclude_internal_topics: bool,
-    form: str,
+    format_: str,
 ) -> None:
-    r"""Print the offsets of partitions: TOPIC:PARTITION:OFFSET.
+    """Print the offsets of partitions: TOPIC:PARTITION:OFFSET.
 
     \b
     --time latest (-1)      the next record's        earliest (-2)   the first record's
@@ -78,15 +78,19 @@ def command(
             listed = cluster.list_offsets(dict.fromkeys(found, at))
     except ClientError as error:
         fail(str(error))
+    rows: list[dict[str, object]] = []
     for name, index in sorted(found, key=lambda each: f"{each[0]}-{each[1]}"):
         answer = listed[name, index]
         if answer.error_code:
             reason = error_name(answer.error_code)
             click.echo(f"Skip getting offsets for topic-partition {name}-{index} due to error: {reason}", err=True)
         elif answer.offset != -1:
-            line = {"topic": name, "partition": index, "offset": answer.offset}
-            stamped = line | ({"timestamp": answer.timestamp} if answer.timestamp >= 0 else {})
-            click.echo(json.dumps(stamped) if form == "json" else f"{name}:{index}:{answer.offset}")
+            row = {"topic": name, "partition": index, "offset": answer.offset}
+            rows.append(row | ({"timestamp": answer.timestamp} if answer.timestamp >= 0 else {}))
+            if format_ == "text":
+                click.echo(f"{name}:{index}:{answer.offset}")
+    if format_ != "text":
+        emit(rows, format_)
 
 
 def _time(word: str) -> int:

@@ -4,6 +4,7 @@ console properties      print.key=true key.separator=: …      (kafka-console-c
 rpk's tokens            %t %k %v %p %o %d %e %h{…} …, with {hex}, {base64}, {json}, {big32}, {strftime[…]}
 kcat's tokens           %t %k %K %s %S %R %T %h %p %o %%
 json                    one object per line, which `kafpy produce --format json` reads back
+yaml                    the same as the items of one list
 """
 
 import re
@@ -96,6 +97,10 @@ def ndjson() -> list[Op]:
         Op("value", "json_member", b"value"),
         literal("}\n"),
     ]
+
+
+def yaml() -> list[Op]:
+    return [literal("- "), *ndjson()]
 
 
 NUMBERS = {

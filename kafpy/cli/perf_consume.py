@@ -2,6 +2,7 @@
 
 import random
 import re
+import sys
 import time
 from collections.abc import Callable
 from datetime import datetime
@@ -62,6 +63,8 @@ def consume(bootstrap: ClientSettings, topic: str | None, include: str | None, *
                 _run(subscription, given)
     except (ClientError, CorruptBatch) as error:
         fail(str(error))
+    except KeyboardInterrupt:
+        sys.exit(130)
 
 
 def _matching(cluster: Cluster, include: str) -> Callable[[], list[str]]:
@@ -85,21 +88,25 @@ def _run(subscription: Subscription, given: dict[str, Any]) -> None:
     window = Window()
     count = size = 0
     now = began
-    while count < given["most"] and now - last <= given["timeout_ms"]:
-        found = subscription.poll(0.1)
-        now = _now_ms()
-        for fetched in found:
-            records, data, _ = tally(fetched.records, opened, start=fetched.start)
-            count += records
-            size += data
-            last = now if records else last
-            subscription.read[fetched.topic, fetched.partition] = fetched.end
-        if found and now - window.began >= given["interval_ms"]:
-            if given["detailed"]:
-                click.echo(_detail(window, now, count, size, subscription.joining_s, given["date_format"]))
-            window = Window()
-            window.bytes, window.count, window.joining_s = size, count, subscription.joining_s
-    if count < given["most"]:
+    interrupted = False
+    try:
+        while count < given["most"] and now - last <= given["timeout_ms"]:
+            found = subscription.poll(0.1)
+            now = _now_ms()
+            for fetched in found:
+                records, data, _ = tally(fetched.records, opened, start=fetched.start)
+                count += records
+                size += data
+                last = now if records else last
+                subscription.read[fetched.topic, fetched.partition] = fetched.end
+            if found and now - window.began >= given["interval_ms"]:
+                if given["detailed"]:
+                    click.echo(_detail(window, now, count, size, subscription.joining_s, given["date_format"]))
+                window = Window()
+                window.bytes, window.count, window.joining_s = size, count, subscription.joining_s
+    except KeyboardInterrupt:
+        interrupted = True
+    if count < given["most"] and not interrupted:
         click.echo(
             "WARNING: Exiting before consuming the expected number of records: "
             f"timeout ({given['timeout_ms']} ms) exceeded. "
@@ -107,6 +114,8 @@ def _run(subscription: Subscription, given: dict[str, Any]) -> None:
         )
     if not given["detailed"]:
         click.echo(_total(began, _now_ms(), count, size, subscription.joining_s, given["date_format"]))
+    if interrupted:
+        sys.exit(130)
 
 
 def _total(began: int, ended: int, count: int, size: int, joining_s: float, form: str) -> str:

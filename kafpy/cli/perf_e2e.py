@@ -1,6 +1,7 @@
 """`kafpy perf e2e`: kafka-e2e-latency with its flags, its positional form and its lines."""
 
 import os
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -80,8 +81,20 @@ def _make_topic(cluster: Cluster, name: str) -> None:
 
 
 def _run(cluster: Cluster, client: dict[str, str], given: dict[str, Any], count: int, size: int) -> None:
-    topic = given["topic"]
     latencies: list[int] = []
+    try:
+        _measure(cluster, client, given, count, size, latencies)
+    except KeyboardInterrupt:
+        if latencies:
+            _report(latencies)
+        sys.exit(130)
+    _report(latencies)
+
+
+def _measure(
+    cluster: Cluster, client: dict[str, str], given: dict[str, Any], count: int, size: int, latencies: list[int]
+) -> None:
+    topic = given["topic"]
     with (
         Producer(cluster, properties.policy(client)) as producer,
         Consumer(cluster, properties.terms(client)) as consumer,
@@ -107,10 +120,9 @@ def _run(cluster: Cluster, client: dict[str, str], given: dict[str, Any], count:
                 [pair for each in found for pair in decode_pairs(each.records, opened)[0] if pair[0] >= each.start],
                 value,
             )
+            latencies.append(elapsed)
             if number % 1000 == 0:
                 click.echo(f"{number}\t{elapsed / 1000.0 / 1000.0}")
-            latencies.append(elapsed)
-    _report(latencies)
 
 
 def _letters(size: int) -> bytes:

@@ -1,8 +1,10 @@
 """`kafpy perf produce`: kafka-producer-perf-test with its flags and lines."""
 
 import random
+import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -125,38 +127,52 @@ class Run:
 
 
 def _run(cluster: Cluster, client: dict[str, str], make: Make, given: dict[str, Any]) -> None:
-    warmup, total, throughput = given["warmup_records"], given["num_records"], given["throughput"]
-    linger_s = properties.number(client, "linger.ms", 5) / 1000
-    held_bytes = properties.number(client, "buffer.memory", 32 << 20)
+    warmup = given["warmup_records"]
     if warmup:
         click.echo(f"Warmup first {warmup} records. Steady state results will print after the complete test summary.")
     run = Run(warmup, given["reporting_interval"])
-    at_once = max(1, min(TURN_RECORDS, TURN_BYTES // (given["record_size"] or 100)))
+    interrupted = False
     with Producer(cluster, properties.policy(client), done=run.done) as producer:
-        packer = producer.topic(given["topic"])
-        began = flushed = time.monotonic()
-        sent = 0
-        while sent < total:
-            now = time.monotonic()
-            due = total if throughput <= 0 else int((now - began) * throughput) + 1
-            count = min(due, total, sent + at_once, total if sent >= warmup else warmup) - sent
-            if count > 0:
-                if warmup and sent == warmup:
-                    run.warm()
-                make(packer, count, _now_ms())
-                sent += count
-            flush = now - flushed >= linger_s
-            flushed = now if flush else flushed
-            producer.pump(flush=flush, wait_s=0.0 if due > sent else min(linger_s or 0.001, 0.001))
-            while producer.held > held_bytes:
-                producer.pump(flush=True, wait_s=0.1)
-            if due <= sent and not producer.under_way:
-                time.sleep(0.0005)
-        producer.flush()
+        try:
+            _send(producer, run, client, make, given)
+            producer.flush()
+        except KeyboardInterrupt:
+            interrupted = True
+            with suppress(KeyboardInterrupt):
+                producer.flush()
         for line in run.totals():
             click.echo(line)
         for reason, lost in producer.failed.items():
             fail(f"{lost} records were not delivered: {reason}")
+    if interrupted:
+        sys.exit(130)
+
+
+def _send(producer: Producer, run: Run, client: dict[str, str], make: Make, given: dict[str, Any]) -> None:
+    """Puts all records into the producer, at the rate that is asked for."""
+    warmup, total, throughput = given["warmup_records"], given["num_records"], given["throughput"]
+    linger_s = properties.number(client, "linger.ms", 5) / 1000
+    held_bytes = properties.number(client, "buffer.memory", 32 << 20)
+    at_once = max(1, min(TURN_RECORDS, TURN_BYTES // (given["record_size"] or 100)))
+    packer = producer.topic(given["topic"])
+    began = flushed = time.monotonic()
+    sent = 0
+    while sent < total:
+        now = time.monotonic()
+        due = total if throughput <= 0 else int((now - began) * throughput) + 1
+        count = min(due, total, sent + at_once, total if sent >= warmup else warmup) - sent
+        if count > 0:
+            if warmup and sent == warmup:
+                run.warm()
+            make(packer, count, _now_ms())
+            sent += count
+        flush = now - flushed >= linger_s
+        flushed = now if flush else flushed
+        producer.pump(flush=flush, wait_s=0.0 if due > sent else min(linger_s or 0.001, 0.001))
+        while producer.held > held_bytes:
+            producer.pump(flush=True, wait_s=0.1)
+        if due <= sent and not producer.under_way:
+            time.sleep(0.0005)
 
 
 def _now_ms() -> int:

@@ -96,11 +96,11 @@ def console_options(function: F) -> F:
 @click.option("--any-partition", is_flag=True, help="With json: place records by key, not where they came from.")
 @console_options
 def command(topic: str | None, bootstrap: ClientSettings, topic_flag: str | None, **given: Any) -> None:
-    r"""Send lines of standard input to a topic.
+    """Send lines of standard input to a topic.
 
     \b
     seq 1000000 | kafpy produce numbers
-    kafpy produce orders -f '%k %v\n' -H source:shell -z zstd < orders.txt
+    kafpy produce orders -f '%k %v\\n' -H source:shell -z zstd < orders.txt
     kafpy consume orders --format json -e | kafpy produce copy --format json
     """
     name = topic or topic_flag

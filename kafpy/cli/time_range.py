@@ -8,7 +8,7 @@
 start  end             the first record; now
 
 TIME                   from then on
-TIME:TIME              to before the second; a positive duration there counts from the first
+TIME:TIME  TIME:@TIME  to before the second; a positive duration there counts from the first
 """
 
 import re
@@ -65,7 +65,7 @@ def parse_range(text: str, now_ms: int) -> tuple[int, int | None]:
         if character == ":":
             try:
                 start = parse_time(text[:place], now_ms)
-                end = parse_time(text[place + 1 :], now_ms, base_ms=start)
+                end = parse_time(text[place + 1 :].removeprefix("@"), now_ms, base_ms=start)
             except TimeError:
                 continue
             if end < start:

@@ -31,7 +31,7 @@ def outcome(cpu_us: float, wait_share: float = 0.0) -> dict[str, Any]:
 def results() -> Results:
     machine = {"processor": "p", "processors": 2, "memory_gb": 4, "kernel": "k", "congestion_control": "c"}
     settings = {"repeats": 2, "seconds": 1.0, "driver": "native"}
-    targets = [{"name": "ours", "version": "1"}, {"name": "theirs", "version": "2"}]
+    targets = [{"name": "ours", "version": "1", "settings": "a=b"}, {"name": "theirs", "version": "2"}]
     made = Results({"machine": machine, "settings": settings, "begun": "today"}, targets)
     cheap, lost, idle = WORKLOAD.rows
     for ours, theirs in ((10, 100), (30, 150), (20, 400)):
@@ -51,7 +51,7 @@ def test_the_table(results: Results) -> None:
     assert f"| lost | 7.00 ± 0% | - | - | 12.3 | - | {times} | - / - / - |" in text
     assert "| idle | 30.0 | 390 | 13 |" in text
     assert "theirs: lost: it broke" in text
-    assert "ours 1, theirs 2" in text
+    assert "ours 1 (a=b), theirs 2 (settings unknown)" in text
 
 
 def test_the_headline(results: Results) -> None:
@@ -80,9 +80,9 @@ def test_ratios_are_of_pairs(results: Results) -> None:
 
 def test_the_page_brings_all_it_needs(results: Results, tmp_path: Path) -> None:
     drawn = plots.draw(results, tmp_path)
-    assert {path.stem for path in drawn} == {"mine-cpu-us", "mine-latency", "mine-curve"}
+    assert {path.stem for path in drawn} == {"mine-cpu-us", "mine-latency", "mine-curve", "mine-idle"}
     page = report.page(results, drawn)
-    assert page.count("data:image/png;base64,") == 3
+    assert page.count("data:image/png;base64,") == 4
     assert "what it shows &lt;&amp;&gt;" in page
     assert 'src="http' not in page
 

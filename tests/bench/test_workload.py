@@ -1,5 +1,7 @@
 """What YAML may say, and what is said of the rest."""
 
+from pathlib import Path
+
 import pytest
 
 from bench.cost.tools import Shape
@@ -25,13 +27,14 @@ def test_a_row() -> None:
     shows: something
     topic: {partitions: 3, configs: {flush.messages: 1}}
     rows:
+      - {name: other, produce: {}}
       - name: one
         produce: {batch: 16x100 lz4, in-flight: 5, connections: 2, rate: 10 %, of: other, hop: true, acks: -1}
         beside: [{fetch: {max-bytes: 64 KB, rate: 7}}]
         stored: 3 MB
       - {name: two, idle: {}, topic: {partitions: 9}}
     """
-    one, two = parse("mine", text).rows
+    _, one, two = parse("mine", text).rows
     assert one.load == Load(
         "produce",
         Shape(16, 100, compression.LZ4),
@@ -58,6 +61,12 @@ def test_a_row() -> None:
         ("[{name: a, produce: {in-flight: true}}]", "in-flight is True, no int"),
         ("[{name: a, produce: {batch: 1 KB}}]", "batch '1 KB': expected RECORDSxBYTES"),
         ("[{name: a, produce: {batch: 1x1 brotli}}]", "perhaps one of none, gzip"),
+        ("[{name: a, produce: {in-flight: 0}}]", "in-flight is 0; it is at least 1"),
+        ("[{name: a, produce: {}, topic: {partitions: 0}}]", "partitions is 0; it is at least 1"),
+        ("[{name: a, produce: {acks: 0}}]", "acks is 0; a load waits for replies"),
+        ("[{name: a, produce: {batch: 0x100}}]", "batch is 256, no str"),
+        ("[{name: a, produce: {batch: 0x100 lz4}}]", "batch '0x100 lz4': expected RECORDSxBYTES"),
+        ("[{name: a, produce: {rate: 10 %, of: b}}, {name: b, produce: {}}]", "a: there is no row 'b' before it"),
         ("[{name: a, produce: {rate: 10 %}}]", "with `of:` the row it is a part of"),
         ("[{name: a, produce: {rate: fast}}]", "batches a second"),
         ("[{name: a, fetch: {max-bytes: 1 TB}}]", "'1 TB' is no size"),
@@ -73,6 +82,11 @@ def test_what_is_wrong_is_named(rows: str, said: str) -> None:
     assert said in str(caught.value)
 
 
-def test_no_yaml_at_all() -> None:
+def test_no_yaml_at_all(tmp_path: Path) -> None:
     with pytest.raises(WorkloadError, match="workload mine"):
         parse("mine", "a: [")
+    (tmp_path / "noise.yaml").write_bytes(b"\xff\xfe")
+    (tmp_path / "folder.yaml").mkdir()
+    for name in ("noise.yaml", "folder.yaml"):
+        with pytest.raises(WorkloadError, match=f"cannot read .*{name}"):
+            workload.load(str(tmp_path / name))

@@ -100,6 +100,14 @@ def test_wrong_words(words: list[str], said: str) -> None:
     assert said in output
 
 
+@pytest.mark.parametrize(("key", "value"), [("segment.ms", "700000"), ("log.retention.ms", "800000")])
+def test_what_explain_says_to_type_works(at: list[str], topic: str, key: str, value: str) -> None:
+    told = next(line for line in run("config", "explain", key)[1].splitlines() if ": kafpy config set " in line)
+    words = told.partition(": kafpy ")[2].replace("TOPIC", topic).replace("VALUE", value).split()
+    assert run(*words, *at)[0] == 0
+    assert run("config", "get", *words[2:4], key, *at) == (0, f"{value}\n")
+
+
 def test_explain_and_sample_ask_no_broker() -> None:
     assert run("config", "explain", "log.dirs")[1].startswith("log.dirs\n")
     assert "\n#log.dirs=" in run("config", "sample")[1]

@@ -162,3 +162,10 @@ def test_wrong_usage() -> None:
     assert done.stderr == (
         "kafpy: --cluster-metadata-decoder: these records are not decoded here; --print-data-log shows their bytes\n"
     )
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    for name in ("nothing", f"{FIRST}.log", f"{FIRST}.index"):
+        done = dump(tmp_path / name)
+        assert done.exit_code == 1
+        assert f"kafpy: {tmp_path / name}: No such file or directory" in done.output

@@ -18,6 +18,7 @@ def test_the_reference_is_current() -> None:
     command = [sys.executable, "-m", "kafpy.cli.main", "generate", "command-reference"]
     made = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert (ROOT / "docs" / "commands.md").read_text() == made
+    assert "\\b" not in made, "an example's lines have run together"
 
 
 def test_the_settings_reference_is_printed() -> None:

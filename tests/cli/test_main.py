@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from pathlib import Path
 
 from click.testing import CliRunner
 
@@ -13,6 +14,21 @@ def test_help_lists_every_command() -> None:
         done = CliRunner().invoke(cli, [name, "--help"])
         assert done.exit_code == 0
         assert "Usage:" in done.output
+
+
+def test_what_was_misspelt() -> None:
+    done = CliRunner().invoke(cli, ["tpic"])
+    assert done.exit_code == 2
+    assert "No such command 'tpic'. Did you mean 'topic'?" in done.output
+    assert "Did you mean 'list'?" in CliRunner().invoke(cli, ["topic", "lst"]).output
+    assert "Did you" not in CliRunner().invoke(cli, ["zzz"]).output
+
+
+def test_a_full_disk_is_one_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "kafpy.cli.main", "config", "sample"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "kafpy: cannot write the output: No space left on device\n")
 
 
 def test_version() -> None:

@@ -67,9 +67,8 @@ def test_which_and_where(bootstrap: str, arguments: list[str], expected: list[st
 def test_json(bootstrap: str) -> None:
     code, lines = run(bootstrap, "pears", "--time", "max-timestamp", "--format", "json")
     assert code == 0
-    assert [json.loads(line) for line in lines] == [
-        {"topic": "pears", "partition": 0, "offset": 2, "timestamp": NS + 40}
-    ]
+    assert json.loads("".join(lines)) == [{"topic": "pears", "partition": 0, "offset": 2, "timestamp": NS + 40}]
+    assert run(bootstrap, "pears", "--format", "yaml")[1][:2] == ["- topic: pears", "  partition: 0"]
 
 
 @pytest.mark.parametrize(

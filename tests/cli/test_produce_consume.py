@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import count
 
 import pytest
+import yaml
 
 from tests.broker_process import BrokerProcess
 from tests.cli.tool import Tool
@@ -114,6 +115,7 @@ def test_json_round_trip(tool: Tool, raw: RawClient, wide: str) -> None:
     tool.run("produce", copy, "--format", "json", given="\n".join(lines) + "\n")
     copied = [line.replace(copy, wide) for line in read(tool, copy, "--format", "json")]
     assert sorted(copied) == sorted(lines)
+    assert yaml.safe_load("\n".join(read(tool, wide, "--format", "yaml"))) == list(map(json.loads, lines))
     tool.run("produce", "--format", "json", given=json.dumps({"topic": copy, "value": {"a": [1]}, "partition": 0}))
     assert read(tool, copy, "-p", "0") == ['{"a":[1]}']
 

@@ -105,12 +105,12 @@ def test_idle_it_sleeps(broker: Any) -> None:
         fields = Path(f"/proc/{broker.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return int(fields[11]) + int(fields[12])
 
-    spent = []
-    while not spent or (spent[-1] > 2 and len(spent) < 10):  # it may not have ended its start yet
+    for _ in range(10):
         before = ticks()
         time.sleep(2)
-        spent.append(ticks() - before)
-    assert spent[-1] <= 2, spent
+        if ticks() - before <= 2:
+            return
+    pytest.fail("it was busy in each of ten pauses")
 
 
 def test_events_are_told_a_line_each(serve: Serve, tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_metrics_are_served(serve: Serve, tmp_path: Path) -> None:
         if match := re.search(r"metrics are on (http://127\.0\.0\.1:\d+/metrics)", line):
             break
     assert match is not None
-    with urllib.request.urlopen(match[1], timeout=10) as answer:
+    with urllib.request.urlopen(match[1], timeout=60) as answer:
         assert b"kafka_server_replicamanager_partitioncount 0\n" in answer.read()
 
 

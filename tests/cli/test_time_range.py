@@ -38,6 +38,7 @@ def test_times(text: str, expected: int) -> None:
         ("-24h:end", (NOW - DAY, NOW)),
         ("2026-11-01:1h", (NOVEMBER, NOVEMBER + HOUR)),
         ("2026-11-01T00:00:00Z:2026-11-01T01:00:00Z", (NOVEMBER, NOVEMBER + HOUR)),
+        ("2026-11-01T00:00:00Z:@2026-11-01T01:00:00Z", (NOVEMBER, NOVEMBER + HOUR)),
         ("-1h:30m", (NOW - HOUR, NOW - HOUR // 2)),
         ("-1h", (NOW - HOUR, None)),
         ("2026-11-01T00:00:00Z", (NOVEMBER, None)),

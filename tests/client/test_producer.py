@@ -129,8 +129,8 @@ def test_a_topic_is_made_where_the_broker_makes_topics(tmp_path: Path) -> None:
 
 def test_delivery_ends_when_the_broker_stays_away(broker: BrokerProcess) -> None:
     create(broker, "t")
-    with Cluster(broker.bootstrap, timeout_s=1) as cluster:
-        policy = Policy(delivery_timeout_s=0.5, backoff_s=0.01, idempotent=True)
+    with Cluster(broker.bootstrap, timeout_s=30) as cluster:
+        policy = Policy(delivery_timeout_s=3, backoff_s=0.01, idempotent=True)
         with Producer(cluster, policy) as producer:
             producer.topic("t").add(b"first", timestamp=0)
             producer.flush()

@@ -20,7 +20,9 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").glob("*/*.md"))]
 TOOLS = ("kcat", "curl", "jq")
 """That a machine may lack."""
-TIMEOUT_S = 100
+TIMEOUT_S = 500
+
+pytestmark = pytest.mark.timeout(TIMEOUT_S + 100)
 
 
 class Block(NamedTuple):

@@ -20,13 +20,13 @@ def test_confluent_kafka(broker: kafpy.Broker) -> None:
     producer = confluent_kafka.Producer({"bootstrap.servers": broker.bootstrap_servers, "linger.ms": 0})
     for key, value, headers in SENT:
         producer.produce("t", value, key, headers=list(headers))
-    assert producer.flush(10) == 0
+    assert producer.flush(60) == 0
     assert seen(broker) == SENT
     consumer = confluent_kafka.Consumer(
         {"bootstrap.servers": broker.bootstrap_servers, "group.id": "g", "auto.offset.reset": "earliest"}
     )
     consumer.subscribe(["t"])
-    assert [message.value() for message in consumer.consume(2, 10)] == [b"v1", b"v2"]
+    assert [message.value() for message in consumer.consume(2, 60)] == [b"v1", b"v2"]
     consumer.close()
 
 
@@ -34,7 +34,7 @@ def test_kafka_python(broker: kafpy.Broker) -> None:
     producer = kafka.KafkaProducer(bootstrap_servers=broker.bootstrap_servers)
     for key, value, headers in SENT:
         producer.send("t", value, key, headers=list(headers))
-    producer.flush(10)
+    producer.flush(60)
     producer.close()
     assert seen(broker) == SENT
     consumer = kafka.KafkaConsumer(

@@ -172,11 +172,12 @@ def test_round_trip_time(broker: kafpy.Broker, client: RawClient) -> None:
         started = time.monotonic()
         work()
         assert time.monotonic() - started >= 0.119
+    broker.round_trip_time("1s")
     started = time.monotonic()
-    client.send(*[(api.PRODUCE, 9, produce_request("t", {0: DATA}))] * 50)
-    for _ in range(50):
+    client.send(*[(api.PRODUCE, 9, produce_request("t", {0: DATA}))] * 60)
+    for _ in range(60):
         client.receive()
-    assert 0.119 <= time.monotonic() - started < 50 * 0.119, "replies to one another's neighbours wait together"
+    assert 0.999 <= time.monotonic() - started < 30, "replies wait together, not one after the other"
     broker.round_trip_time(0)
     broker.clock.advance("1d")
     client.produce("t", DATA)
@@ -233,5 +234,5 @@ def test_a_producer_lives_with_all_of_it(broker: kafpy.Broker) -> None:
             broker.broker_down()
             producer.poll(0.05)
             broker.broker_up()
-    assert producer.flush(20) == 0
+    assert producer.flush(100) == 0
     assert values(broker, "t") == [b"%d" % number for number in range(30)]

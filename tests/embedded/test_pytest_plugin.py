@@ -78,7 +78,7 @@ def test_it(kafpy_broker, kafpy_broker_session, number):
     for broker in (kafpy_broker, kafpy_broker_session):
         producer = Producer({{"bootstrap.servers": broker.bootstrap_servers, "linger.ms": 0}})
         producer.produce(f"t{{number}}", b"%d" % number)
-        assert producer.flush(20) == 0
+        assert producer.flush(100) == 0
         assert [each.value for each in broker.records(f"t{{number}}")] == [b"%d" % number]
 """
 
@@ -86,16 +86,18 @@ def test_it(kafpy_broker, kafpy_broker_session, number):
 def in_parallel(folder: Path, tests: int, workers: int) -> str:
     (folder / "test_it.py").write_text(MODULE.format(tests=tests))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", str(workers), "--rootdir", "."]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=110, check=False)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=500, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
+@pytest.mark.timeout(600)
 def test_under_xdist(tmp_path: Path) -> None:
     assert "6 passed" in in_parallel(tmp_path, 6, 2)
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_50_tests_in_8_processes(tmp_path: Path) -> None:
     assert "50 passed" in in_parallel(tmp_path, 50, 8)
 
