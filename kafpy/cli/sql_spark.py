@@ -32,17 +32,26 @@ def run(question: Question) -> Iterator[pa.RecordBatchReader]:
     tables = Tables(question)
     try:
         java.provide()
-        with _session() as spark:
+        with _session() as spark, _one_line_of_failure():
             found = _answer(spark, question, tables)
             if question.limit is not None:
                 found = found.limit(question.limit)
             yield found.toArrow().to_reader()
     except java.NoJava as error:
         raise SqlError(str(error)) from None
-    except (PySparkException, Py4JJavaError) as error:
-        raise SqlError(_one_line(error)) from None
     finally:
         tables.close()
+
+
+@contextmanager
+def _one_line_of_failure() -> Iterator[None]:
+    """While Spark is there: an error of the JVM's asks it for its words."""
+    try:
+        yield
+    except (PySparkException, Py4JJavaError) as error:
+        text = str(error)
+        told = re.search(r"ReadError: (.+)", text)
+        raise SqlError(told[1] if told else text.strip().split("\n")[0]) from None
 
 
 @contextmanager
@@ -155,9 +164,3 @@ def _nodes(plan: Any) -> Iterator[Any]:
 
 def _listed(found: Any) -> list[Any]:
     return [found.apply(at) for at in range(found.size())]
-
-
-def _one_line(error: Exception) -> str:
-    text = str(error)
-    told = re.search(r"ReadError: (.+)", text)
-    return told[1] if told else text.strip().split("\n")[0]

@@ -28,7 +28,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]
     process = BrokerProcess(tmp_path_factory.mktemp("broker") / "data")
     with RawClient(process.host, process.port) as client:
         for name, partitions in (("orders", 2), ("orders.eu", 1), ("empty", 1), ("Twin", 1), ("twin", 1)):
-            client.create(name, partitions, {})
+            client.create(name, partitions, {"retention.ms": "-1"})
         for partition, count in ((0, 30), (1, 12)):
             values = [json.dumps({"user": f"u{number % 3}", "n": number}).encode() for number in range(count)]
             client.produce("orders", batch_of(values), partition=partition)
