@@ -1,5 +1,6 @@
 """What source and sink have in common of their options: names in any case, `kafka.` before what is the client's."""
 
+import difflib
 from collections.abc import Iterable, Mapping
 from typing import NoReturn
 
@@ -21,6 +22,16 @@ class Options:
 
     def given(self, names: Iterable[str]) -> list[str]:
         return [name for name in names if self.text(name) is not None]
+
+    def unknown(self, known: Iterable[str]) -> list[str]:
+        """What is given and means nothing, a line each with what may have been meant. Spark itself is silent of these."""
+        names = {name.lower(): name for name in known}
+        found = []
+        for name in self._given.keys() - names.keys():
+            if not name.startswith(PREFIX):
+                near = difflib.get_close_matches(name, names, 1)
+                found.append(f"there is no option {name}" + (f"; is {names[near[0]]} meant?" if near else ""))
+        return sorted(found)
 
     def whole(self, name: str, default: int | None = None, *, least: int = 1) -> int | None:
         text = self.text(name)

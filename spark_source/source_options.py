@@ -17,6 +17,22 @@ Offsets = Mapping[str, Mapping[int, int]]
 STRATEGIES = ("assign", "subscribe", "subscribePattern")
 ENDING = ("endingTimestamp", "endingOffsetsByTimestamp", "endingOffsets")
 OF_STREAMS = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "kafpy.commit.group")
+KNOWN = (
+    *STRATEGIES,
+    *(f"{side}{kind}" for side in ("starting", "ending") for kind in ("Offsets", "Timestamp", "OffsetsByTimestamp")),
+    *OF_STREAMS,
+    "startingOffsetsByTimestampStrategy",
+    "failOnDataLoss",
+    "includeHeaders",
+    "minPartitions",
+    "maxRecordsPerPartition",
+    "kafkaConsumer.pollTimeoutMs",
+    "fetchOffset.numRetries",
+    "fetchOffset.retryIntervalMs",
+    "partition.metadata.cache.ttl.ms",
+    "groupIdPrefix",
+    *(f"kafpy.{name}" for name in ("read", "split.bytes", "batch.rows", "batch.bytes", "fetch.bytes")),
+)
 REFUSED = {
     "auto.offset.reset": "use startingOffsets; Spark itself keeps track of what was read",
     "key.deserializer": "keys are binary; cast the column",
@@ -75,6 +91,9 @@ def parse(given: Mapping[str, str], *, streaming: bool) -> SourceOptions:
         without_effect.append(
             "kafka.group.id names no group here: reading takes none, and kafpy.commit.group commits to one"
         )
+    if options.text("groupIdPrefix") is not None:
+        without_effect.append("groupIdPrefix has no effect: reading takes no group")
+    without_effect += options.unknown(KNOWN)
     if not streaming:
         without_effect += [f"{name} has no effect in a batch query" for name in options.given(OF_STREAMS)]
     ending = options.given(ENDING)

@@ -1,7 +1,7 @@
 """For all tests: hypothesis draws the same examples each time, and they may take as long as a busy machine makes them.
 
 `pytest --hypothesis-profile explore` draws others; ci/ asks for `sanitized`. Ctrl-C reaches what tests start: a shell
-starts what runs behind `&` with SIGINT ignored, children would inherit that, and tests that interrupt one wait for ever.
+starts what runs behind `&` with SIGINT ignored, children would inherit that, and tests that interrupt one would hang.
 """
 
 import signal
