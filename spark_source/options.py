@@ -24,7 +24,7 @@ class Options:
         return [name for name in names if self.text(name) is not None]
 
     def unknown(self, known: Iterable[str]) -> list[str]:
-        """What is given and means nothing, a line each with what may have been meant. Spark itself is silent of these."""
+        """What is given and means nothing, a line each with what may be meant; Spark itself says nothing of them."""
         names = {name.lower(): name for name in known}
         found = []
         for name in self._given.keys() - names.keys():

@@ -4,8 +4,6 @@ A worker process keeps its connections from one task to the next. Nothing is kep
 them.
 """
 
-import gc
-import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -17,14 +15,13 @@ from kafpy._core.batch import CorruptBatch
 from kafpy._core.columns import Gatherer, RecordSet
 from kafpy.client import settings
 from kafpy.client.arrow_batches import GATHERED, Assembler, schema
-from kafpy.client.cluster import Cluster, TopicPartition
+from kafpy.client.cluster import TopicPartition
 from kafpy.client.connection import ClientError
 from kafpy.client.consumer import opened
 from kafpy.client.local_log import LOCAL, TCP, LocalLog, LocalReader, record_sets
 from kafpy.client.range_reader import OffsetsGone, Range, RangeReader
 from spark_source.source_options import SourceOptions
-
-PAUSE_S = 0.2
+from spark_source.worker import connected, freeze
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,11 +70,10 @@ class Task(InputPartition):
 
 
 _readers: dict[Any, RangeReader] = {}
-_frozen = False
 
 
 def read(task: Task) -> Iterator["pa.RecordBatch"]:
-    _freeze()
+    freeze()
     few: list[pa.RecordBatch] = []
     rows = 0
     for wanted in task.ranges:
@@ -142,31 +138,11 @@ def _behind_loss(reading: Reading, wanted: Range, gone: OffsetsGone) -> Range | 
 def _reader(reading: Reading) -> RangeReader:
     key = tuple(sorted(reading.properties.items())), reading.isolation, reading.fetch_bytes
     if key not in _readers:
-        cluster = _connected(settings.from_properties(reading.properties))
+        cluster = connected(settings.from_properties(reading.properties))
         _readers[key] = RangeReader(cluster, isolation=reading.isolation, fetch_bytes=reading.fetch_bytes)
     return _readers[key]
-
-
-def _connected(where: settings.ClientSettings) -> Cluster:
-    """A broker that is being restarted is waited for: a failed task can end the whole query."""
-    give_up = time.monotonic() + where.timeout_s
-    while True:
-        try:
-            return Cluster(where)
-        except ClientError:
-            if time.monotonic() > give_up:
-                raise
-            time.sleep(PAUSE_S)
 
 
 def _forget() -> None:
     while _readers:
         _readers.popitem()[1].close()
-
-
-def _freeze() -> None:
-    """Spark collects garbage in its workers after every task; what is there by now is none and is looked at no more."""
-    global _frozen
-    if not _frozen:
-        _frozen = True
-        gc.freeze()

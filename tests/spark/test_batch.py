@@ -19,7 +19,7 @@ from tests.spark.topics import create, frame, put
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
 def test_every_row_as_it_was_produced(spark: SparkSession, broker: BrokerProcess, codec: str) -> None:
     topic = f"rows-{codec}"
-    create(broker, topic, 3)
+    create(broker, topic, 3, retention_ms="-1")
     producer = Producer({"bootstrap.servers": broker.bootstrap, "compression.type": codec, "linger.ms": 20})
     expected = []
     for number in range(600):
