@@ -48,7 +48,10 @@ class RawClient:
 
     def closed(self) -> bool:
         """Whether the broker hung up; waits for it to do so or to say something."""
-        return self._socket.recv(1) == b""
+        try:
+            return self._socket.recv(1) == b""
+        except ConnectionResetError:
+            return True
 
     def _read(self, size: int) -> bytes:
         data = bytearray()
