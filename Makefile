@@ -5,7 +5,7 @@ CORE := $(wildcard core/*.pyx core/*.pxi core/c/* kafpy/_core/*.pxd)
 MODULES := $(patsubst kafpy/_core/%.pyi,kafpy._core.%,$(wildcard kafpy/_core/*.pyi))
 PORT ?= 9092
 
-.PHONY: help build run test test-slow fuzz peers check lint types contracts bench bench-smoke bench-micro bench-micro-compare cost cost-scenarios cost-groups cost-commands asan tsan clean
+.PHONY: help build run test test-slow fuzz peers check lint types contracts bench bench-smoke bench-spark bench-micro bench-micro-compare cost cost-scenarios cost-groups cost-commands asan tsan clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ check: lint types contracts test test-slow ## everything that must hold before a
 
 bench: build ## workloads against a broker of our own; BENCH='--against kafka', '--quick' and more: kafpy bench run --help
 	$(BIN)/kafpy bench run $(BENCH)
+
+bench-spark: build ## reading topics in Spark beside Spark's own connector; needs mvn; BENCH='--against kafka'
+	$(BIN)/python -m bench.spark.run $(BENCH)
 
 bench-smoke: build ## that the benchmark tool works; judges no times
 	$(BIN)/python -m pytest -m "" tests/bench
