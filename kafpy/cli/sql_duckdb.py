@@ -5,6 +5,7 @@ then asks for are read.
 """
 
 import re
+import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -27,7 +28,7 @@ def run(question: Question) -> Iterator[pa.RecordBatchReader]:
     tables = Tables(question)
     failures: list[BaseException] = []
     try:
-        with duckdb.connect() as connection:
+        with _ended_by_interrupts(), duckdb.connect() as connection:
             connection.execute("SET python_enable_replacements = false; SET TimeZone = 'UTC'")
             for name in offered(question.statement, tables.names):
                 connection.register(name, Topic(name, tables, question, failures))
@@ -41,6 +42,19 @@ def run(question: Question) -> Iterator[pa.RecordBatchReader]:
         raise failures[0] if failures else _explained(error, question.statement, tables) from None
     finally:
         tables.close()
+
+
+@contextmanager
+def _ended_by_interrupts() -> Iterator[None]:
+    """DuckDB does not come back to Python while it looks for the next rows: Ctrl-C ends the process."""
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _nothing() -> pa.RecordBatchReader:

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -161,6 +162,18 @@ def test_what_a_broker_refuses_is_told_as_it_is(cluster: BrokerProcess, monkeypa
 
     monkeypatch.setattr(sql_duckdb, "scan", refused)
     assert ask(cluster, "SELECT * FROM orders").output == "kafpy: orders [0] has no leader now\n"
+
+
+def test_an_interrupt_ends_it(cluster: BrokerProcess) -> None:
+    """In the middle of a statement that would go on for hours."""
+    statement = "SELECT count(*) FROM orders, range(1000000000) a, range(1000000) b WHERE a.range * b.range = -1"
+    command = [sys.executable, "-m", "kafpy.cli.main", "sql", "-b", cluster.bootstrap, "--format", "csv"]
+    endless = f"SELECT 1 UNION ALL ({statement})"
+    with subprocess.Popen([*command, endless], stdout=subprocess.PIPE, bufsize=0) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == -signal.SIGINT
 
 
 def test_wrong_options(cluster: BrokerProcess) -> None:
