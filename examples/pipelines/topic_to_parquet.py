@@ -5,8 +5,6 @@
 What is written is what the topic holds when this begins.
 """
 
-import argparse
-import os
 import sys
 import threading
 import time
@@ -14,10 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from local_spark import parser, session
 from pyspark.sql import Observation, SparkSession
 from pyspark.sql import functions as f
-
-from spark_source import java
 
 
 class Written(NamedTuple):
@@ -68,31 +65,14 @@ def progress(spark: SparkSession) -> Iterator[None]:
             teller.join()
 
 
-def session(master: str) -> SparkSession:
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    java.provide()
-    return (
-        SparkSession.builder.master(master)
-        .appName("topic to Parquet")
-        .config("spark.ui.enabled", False)
-        .config("spark.ui.showConsoleProgress", False)
-        .config("spark.log.level", "ERROR")
-        .config("spark.python.unix.domain.socket.enabled", True)
-        .getOrCreate()
-    )
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Write what a topic holds now to Parquet files.")
-    parser.add_argument("topic")
-    parser.add_argument("directory")
-    parser.add_argument("-b", "--bootstrap-server", default=os.environ.get("KAFPY_BOOTSTRAP_SERVER", "localhost:9092"))
-    parser.add_argument("--master", default="local[*]", help="of Spark: local[*], spark://HOST:PORT")
-    parser.add_argument(
+    arguments = parser("Write what a topic holds now to Parquet files.")
+    arguments.add_argument("directory")
+    arguments.add_argument(
         "--mode", choices=["error", "append", "overwrite"], default="error", help="where there are files"
     )
-    given = parser.parse_args()
-    spark = session(given.master)
+    given = arguments.parse_args()
+    spark = session("topic to Parquet", given.master)
     found = write(spark, given.bootstrap_server, given.topic, given.directory, mode=given.mode)
     spark.stop()
     print(f"{found.rows} rows in {found.seconds:.1f} s, {found.rows / found.seconds:.0f} rows/s")

@@ -94,16 +94,19 @@ class LocalReader:
     def read(self, wanted: Range) -> Generator[RecordSet, None, None]:
         """As RangeReader.read(). NotLocal, before there is a record set: the files cannot be read from here."""
         folder = self._folder(wanted)
+        where = (
+            f"{wanted} at offset {wanted.start}, broker {self._logs[wanted.topic, wanted.partition].node_id}, {folder}"
+        )
         with ExitStack() as files:
             segments, newest = _opened(folder, wanted, files)
             if not segments or segments[0].base_offset > wanted.start:
-                raise OffsetsGone(str(folder), segments[0].base_offset if segments else None, None)
+                raise OffsetsGone(where, segments[0].base_offset if segments else None, None)
             position = wanted.start
             for record_set in self._record_sets(segments, wanted):
                 position = record_set.next_offset
                 yield record_set
             if position < wanted.end and newest:
-                raise OffsetsGone(str(folder), segments[0].base_offset, position)
+                raise OffsetsGone(where, None, position)
 
     def _folder(self, wanted: Range) -> Path:
         log = self._logs.get((wanted.topic, wanted.partition))

@@ -38,7 +38,9 @@ class OffsetsGone(ClientError):
     """The log begins behind an offset that was asked for, or ends before it."""
 
     def __init__(self, where: str, first: int | None, last: int | None) -> None:
-        super().__init__(f"{where}: there is no such offset; the log goes from {first} to {last} now")
+        there = [f"begins at {first}"] if first is not None else []
+        there += [f"ends at {last}"] if last is not None else []
+        super().__init__(f"{where}: there is no such offset; the log {' and '.join(there) or 'is empty'} now")
         self.first = first
         self.last = last
 

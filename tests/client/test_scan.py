@@ -145,7 +145,7 @@ def test_what_cannot_be_read_is_said_in_a_line(broker: BrokerProcess) -> None:
     with pytest.raises(ClientError, match=r"cannot reach 127.0.0.1:1: connection refused"):
         scan("known", bootstrap_servers="127.0.0.1:1")
     with Cluster(broker.bootstrap) as cluster, RangeReader(cluster) as reader:
-        gone = rf"known \[0\] at offset 99, broker 1 \({broker.bootstrap}\): .*; the log goes from 0 to 5 now"
+        gone = rf"known \[0\] at offset 99, broker 1 \({broker.bootstrap}\): .*; the log begins at 0 and ends at 5 now"
         with pytest.raises(OffsetsGone, match=gone):
             list(reader.read(Range("known", 0, 99, 100)))
         assert [each.next_offset for each in reader.read(Range("known", 0, 0, 5))] == [5]
@@ -159,7 +159,7 @@ def test_records_deleted_under_a_scan_are_told_of(broker: BrokerProcess) -> None
         found = reader.read(Range("shrinking", 0, 0, 10))
         assert next(found).next_offset == 1  # the second one is on its way
         delete_records(broker, "shrinking", 8)
-        with pytest.raises(OffsetsGone, match="the log goes from 8 to 10 now"):
+        with pytest.raises(OffsetsGone, match="the log begins at 8 and ends at 10 now"):
             list(found)
 
 
