@@ -10,6 +10,7 @@ from kafpy.client.cluster import Cluster
 from kafpy.client.settings import from_properties
 from kafpy.client.topics import Topics
 from tests.broker_process import BrokerProcess
+from tests.clients.raw import RawClient
 from tests.spark.standalone import SETTINGS, connect_server, drive, standalone
 from tests.spark.topics import create, put
 
@@ -35,6 +36,10 @@ def counted(rows):
 frame = source().schema("value BINARY").option("subscribe", "bulk").option("minPartitions", 8).load()
 print(json.dumps(frame.rdd.mapPartitions(counted).collect()))
 """
+COPY = """
+broker = {"kafka.bootstrap.servers": bootstrap}
+frame.write.format("kafpy").mode("append").options(**broker, topic="bulk-copy").save()
+"""
 LOSS = """
 frame = source().option("assign", '{"trimmed": [0]}').option("startingOffsets", '{"trimmed": {"0": 2}}').load()
 try:
@@ -57,6 +62,12 @@ query = (stream.selectExpr("CAST(CAST(value AS STRING) AS BIGINT) n").writeStrea
     .trigger(availableNow=True).start())
 assert query.awaitTermination(300)
 streamed = spark.read.parquet(checkpoint + "/rows").selectExpr("count(*) c", "sum(n) s", "count(DISTINCT n) d").first()
+frame.select("key", "value").write.format("kafpy").mode("append").options(
+    **{"kafka.bootstrap.servers": bootstrap, "topic": "connected"}).save()
+copying = (configured(spark.readStream).option("startingOffsets", "earliest").load().select("key", "value")
+    .writeStream.format("kafpy").option("kafka.bootstrap.servers", bootstrap).option("topic", "connected-stream")
+    .option("checkpointLocation", checkpoint + "/copying").trigger(availableNow=True).start())
+assert copying.awaitTermination(300)
 print(json.dumps([[each["count"] for each in counts], list(streamed)]))
 """
 
@@ -70,6 +81,8 @@ def filled(broker: BrokerProcess) -> BrokerProcess:
         for start in range(0, len(numbers), 100):
             put(broker, "bulk", [b"%d" % each for each in numbers[start : start + 100]], partition)
     create(broker, "trimmed", retention_ms="-1")
+    for copy in ("bulk-copy", "connected", "connected-stream"):
+        create(broker, copy, 3)
     put(broker, "trimmed", [b"x"] * 6)
     with Cluster(from_properties({"bootstrap.servers": broker.bootstrap})) as cluster:
         Topics(cluster).delete_records({("trimmed", 0): 4})
@@ -82,8 +95,13 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-def test_executors_on_both_workers_read(master: str, filled: BrokerProcess, tmp_path: Path) -> None:
-    done = drive(tmp_path, DRIVER + BULK + LOSS, master, filled.bootstrap)
+def numbers_of(broker: BrokerProcess, topic: str) -> list[int]:
+    with RawClient(broker.host, broker.port) as client:
+        return sorted(int(value or b"") for index in range(3) for value in client.values(topic, partition=index))
+
+
+def test_executors_on_both_workers_read_and_write(master: str, filled: BrokerProcess, tmp_path: Path) -> None:
+    done = drive(tmp_path, DRIVER + BULK + COPY + LOSS, master, filled.bootstrap)
     assert done.returncode == 0, done.stderr
     found, error = map(json.loads, done.stdout.splitlines())
     assert sum(each["rows"] for each in found) == ROWS
@@ -94,6 +112,7 @@ def test_executors_on_both_workers_read(master: str, filled: BrokerProcess, tmp_
     assert filled.bootstrap in error
     assert "trimmed [0]" in error
     assert "offset 2" in error
+    assert numbers_of(filled, "bulk-copy") == list(range(ROWS))
 
 
 def test_a_client_of_connect(master: str, filled: BrokerProcess, tmp_path: Path) -> None:
@@ -101,3 +120,5 @@ def test_a_client_of_connect(master: str, filled: BrokerProcess, tmp_path: Path)
         done = drive(tmp_path, CLIENT, address, filled.bootstrap, str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [[ROWS // 3] * 3, [ROWS, sum(range(ROWS)), ROWS]]
+    for copy in ("connected", "connected-stream"):
+        assert numbers_of(filled, copy) == list(range(ROWS))
