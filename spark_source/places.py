@@ -20,6 +20,10 @@ from spark_source.source_options import EARLIEST, LATEST, Offsets, SourceOptions
 T = TypeVar("T")
 At = dict[TopicPartition, int]
 
+LOGS_S = 60.0
+FEW_RECORDS = 64
+"""Not worth asking how large they are: at a megabyte each they are one task."""
+
 
 class Places:
     """Questions to one cluster, over connections that are made when they are needed. What fails in passing is asked
@@ -31,7 +35,7 @@ class Places:
         self._options = options
         self._isolation = int(options.read_committed)
         self._known: tuple[float, dict[str, bytes], list[TopicPartition]] | None = None
-        self._logs: Mapping[TopicPartition, LocalLog] | None = None
+        self._logs: tuple[float, list[TopicPartition], Mapping[TopicPartition, LocalLog]] | None = None
 
     def close(self) -> None:
         if self._connected is not None:
@@ -60,7 +64,7 @@ class Places:
         """Topics and partitions are looked up again, unless partition.metadata.cache.ttl.ms says it is too soon."""
         ttl_s = self._options.metadata_ttl_ms / 1000
         if self._known is not None and time.monotonic() - self._known[0] > ttl_s:
-            self._known = self._logs = None
+            self._known = None
 
     def _asked(self, cluster: Cluster) -> tuple[dict[str, bytes], list[TopicPartition]]:
         options = self._options
@@ -153,9 +157,10 @@ class Places:
 
     def rulers(self, ranges: Iterable[Range], every: int) -> dict[TopicPartition, Ruler]:
         """By what the leaders tell: a kafpy broker where batches begin, others how large the logs are, or nothing."""
-        partitions = [(each.topic, each.partition) for each in ranges]
-        if not partitions:
+        wanted = list(ranges)
+        if sum(each.end - each.start for each in wanted) <= FEW_RECORDS:
             return {}
+        partitions = [(each.topic, each.partition) for each in wanted]
         try:
             return self._patiently(lambda cluster: self._rulers(cluster, partitions, every))
         except ClientError:
@@ -174,11 +179,13 @@ class Places:
         }
 
     def local_logs(self) -> Mapping[TopicPartition, LocalLog]:
-        """Where leaders keep what is read; asked again when topics are looked up again."""
-        if self._logs is None:
-            topics = {topic for topic, _ in self.partitions()}
-            self._logs = self._patiently(lambda cluster: local_logs(cluster, topics)) if topics else {}
-        return self._logs
+        """Where leaders keep what is read. Replicas may move, but not with every micro-batch."""
+        partitions = self.partitions()
+        if self._logs is None or time.monotonic() - self._logs[0] > LOGS_S or partitions != self._logs[1]:
+            topics = {topic for topic, _ in partitions}
+            found = self._patiently(lambda cluster: local_logs(cluster, topics)) if topics else {}
+            self._logs = time.monotonic(), partitions, found
+        return self._logs[2]
 
 
 def _sizes(cluster: Cluster, topics: set[str]) -> dict[TopicPartition, int]:
