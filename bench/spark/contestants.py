@@ -16,6 +16,8 @@ CONNECTOR = (
 )
 """The newest that there are; the connector of 4.2 runs in Spark 4.3."""
 UNIX_SOCKETS = "spark.python.unix.domain.socket.enabled"
+UNCHECKED = "-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false"
+"""Spark's JVM then trusts record batches instead of checking each access."""
 SOME = {"value": "BINARY", "offset": "BIGINT"}
 
 
@@ -31,11 +33,13 @@ class Contestant:
 
 
 def contestants(against_kafka: bool) -> list[Contestant]:
+    unchecked = {UNIX_SOCKETS: True, "spark.driver.extraJavaOptions": UNCHECKED}
     unix, local, tcp = {UNIX_SOCKETS: True}, {"kafpy.read": "local"}, {"kafpy.read": "tcp"}
     connector = {"spark.jars": ",".join(map(str, jars()))}
     found = [
         Contestant("connector", "kafka", settings=connector),
         Contestant("kafpy, from files", "kafpy", options=local, settings=unix),
+        Contestant("kafpy, from files, Arrow unchecked", "kafpy", options=local, settings=unchecked),
         Contestant("kafpy, from the broker", "kafpy", options=tcp, settings=unix),
         Contestant("kafpy, from the broker, TCP workers", "kafpy", options=tcp, settings={UNIX_SOCKETS: False}),
         Contestant("connector, value and offset", "kafka", settings=connector, columns=SOME),
