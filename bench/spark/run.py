@@ -49,14 +49,15 @@ def main(
                 name: stack.enter_context(_running(target, Path(scratch) / name))
                 for name, target in {"kafpy": Kafpy(), **({"kafka": Kafka()} if against else {})}.items()
             }
-            rows = [
-                row for size in sizes for row in _measured(chosen, brokers, size, megabytes, repeats, actions, scratch)
-            ]
+            rows: list[dict[str, Any]] = []
+            for size in sizes:
+                for more in _measured(chosen, brokers, size, megabytes, repeats, actions, scratch):
+                    rows += more
+                    found = {"machine": machine.describe(), "megabytes": megabytes, "repeats": repeats, "rows": rows}
+                    (folder / "results.json").write_text(json.dumps(found, indent=1))
+                    (folder / "report.md").write_text(report.table(rows))
     except Missing as error:
         raise click.ClickException(str(error)) from None
-    found = {"machine": machine.describe(), "megabytes": megabytes, "repeats": repeats, "rows": rows}
-    (folder / "results.json").write_text(json.dumps(found, indent=1))
-    (folder / "report.md").write_text(report.table(rows))
     report.draw(rows, folder / "rows.png")
     click.echo(f"{report.table(rows)}\n{folder}")
 
@@ -78,7 +79,8 @@ def _measured(
     repeats: int,
     actions: list[str],
     scratch: str,
-) -> list[dict[str, Any]]:
+) -> Iterator[list[dict[str, Any]]]:
+    """The rows of one action after the other."""
     count = megabytes * 1_000_000 // size
     topic = f"values-{size}"
     for name, running in brokers.items():
@@ -89,7 +91,6 @@ def _measured(
             each.name: stack.enter_context(Session(each, brokers[each.broker], topic, count, scratch))
             for each in chosen
         }
-        found = []
         for action in actions:
             taken: dict[str, list[dict[str, float]]] = {name: [] for name in sessions}
             for repeat in range(repeats + 1):
@@ -98,11 +99,10 @@ def _measured(
                     one = session.perform(action)
                     if repeat:
                         taken[name].append(one)
-            found += [
+            yield [
                 {"size": size, "action": action, "name": name, "rows": count, "repeats": each, **_middle(each, count)}
                 for name, each in taken.items()
             ]
-    return found
 
 
 def _middle(repeats: list[dict[str, float]], rows: int) -> dict[str, float]:
@@ -150,7 +150,7 @@ class Session:
             "columns": who.columns,
             "rows": rows,
             "broker_pid": server.pids[0],
-            "scratch": f"{scratch}/{who.name}",
+            "scratch": f"{scratch}/{who.name.replace(',', '')}",
         }
         command = [sys.executable, "-m", "bench.spark.session", json.dumps(job)]
         self._name = who.name
