@@ -74,10 +74,11 @@ _readers: dict[Any, RangeReader] = {}
 
 def read(task: Task) -> Iterator["pa.RecordBatch"]:
     freeze()
+    local = None if task.reading.read == TCP else LocalReader(task.logs, isolation=task.reading.isolation)
     few: list[pa.RecordBatch] = []
     rows = 0
     for wanted in task.ranges:
-        for found in _batches(task, wanted):
+        for found in _batches(task.reading, local, wanted):
             if found.num_rows >= FEW_ROWS and not few:
                 yield found
                 continue
@@ -96,8 +97,7 @@ def _together(batches: Sequence["pa.RecordBatch"]) -> "pa.RecordBatch":
     return batches[0] if len(batches) == 1 else pyarrow.concat_batches(batches)
 
 
-def _batches(task: Task, wanted: Range) -> Iterator["pa.RecordBatch"]:
-    reading = task.reading
+def _batches(reading: Reading, local: LocalReader | None, wanted: Range) -> Iterator["pa.RecordBatch"]:
     gatherer = Gatherer(
         GATHERED.intersection(reading.columns), most_rows=reading.batch_rows, most_bytes=reading.batch_bytes
     )
@@ -106,7 +106,7 @@ def _batches(task: Task, wanted: Range) -> Iterator["pa.RecordBatch"]:
     try:
         while left is not None:
             try:
-                with closing(_record_sets(task, left)) as found:
+                with closing(_record_sets(reading, local, left)) as found:
                     for record_set in found:
                         while gatherer.feed(record_set, left.start, left.end, opened):
                             yield assembler.batch(*gatherer.take())
@@ -120,9 +120,7 @@ def _batches(task: Task, wanted: Range) -> Iterator["pa.RecordBatch"]:
         yield assembler.batch(*gatherer.take())
 
 
-def _record_sets(task: Task, wanted: Range) -> Generator[RecordSet, None, None]:
-    reading = task.reading
-    local = None if reading.read == TCP else LocalReader(task.logs, isolation=reading.isolation)
+def _record_sets(reading: Reading, local: LocalReader | None, wanted: Range) -> Generator[RecordSet, None, None]:
     return record_sets(wanted, local, lambda: _reader(reading), local_only=reading.read == LOCAL)
 
 
