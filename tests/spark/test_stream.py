@@ -1,7 +1,7 @@
 """spark.readStream.format("kafpy"): micro-batches in which nothing is lost and nothing comes twice."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +17,6 @@ from tests.broker_process import BrokerProcess
 from tests.spark.topics import create, put, stream
 
 Batches = dict[int, list[str]]
-
-
-@pytest.fixture
-def own_broker(tmp_path: Path) -> Iterator[BrokerProcess]:
-    process = BrokerProcess(tmp_path / "own")
-    yield process
-    process.stop()
 
 
 class Query:

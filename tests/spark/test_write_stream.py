@@ -1,22 +1,13 @@
 """writeStream.format("kafpy"): rows come once over restarts of the query, and of the broker between its batches."""
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 from tests.broker_process import BrokerProcess
 from tests.clients.raw import RawClient
-
-
-@pytest.fixture
-def own_broker(tmp_path: Path) -> Iterator[BrokerProcess]:
-    process = BrokerProcess(tmp_path / "data")
-    yield process
-    process.stop()
 
 
 class Lines:
